@@ -76,11 +76,11 @@ pub async fn run(engine: &Engine, store: &Store, id: &RunId, plan: CheckedPlan) 
     summary
 }
 
-/// Reads the journal of a run that has ended, and resumes it. No call is left to make.
+/// Reads the journal of a run that has ended, and resumes it. No call remains to be made.
 ///
 /// # Panics
 ///
-/// If something has to be called.
+/// If a call remains.
 pub async fn resume(engine: &Engine, store: &Store, id: &RunId, plan: CheckedPlan) -> RunSummary {
     let leased = store.lease_run(id.as_str(), &holder()).expect("the run");
     let entries = store.entries(id.as_str()).expect("its entries");

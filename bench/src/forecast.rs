@@ -1,4 +1,4 @@
-//! Forecasts: jobs with the shape of a graph and durations of their own, and the search for an order.
+//! Forecasts: jobs with the dependencies of a graph and given durations, and the search for an order.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-/// Returns the program that the first argument names, or else the one beside this.
+/// Returns the program that the first argument names, or else the one beside this executable.
 ///
 /// # Panics
 ///
-/// If this process does not know where it is.
+/// If the path of this executable is unknown.
 pub fn planwright() -> PathBuf {
     let named = std::env::args_os().nth(1);
     named.map_or_else(beside, |named| std::path::absolute(named).expect("a path"))

@@ -14,7 +14,7 @@ use planwright_engine::schedule::{
 ///
 /// # Panics
 ///
-/// If the scheduler does not come to its end.
+/// If the scheduler does not finish.
 pub fn schedule(waits: &[Vec<u32>]) -> usize {
     let (mut scheduler, lane, mut commands) = set_up(waits);
     let mut in_flight = VecDeque::new();

@@ -5,7 +5,7 @@ use std::ops::Range;
 /// A shape of a dependency graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Each step depends on the one before.
+    /// Each step depends on the previous one.
     Chain,
     /// No step depends on another.
     Wide,
@@ -13,9 +13,9 @@ pub enum Shape {
     Layered,
     /// Layers of ten steps; each depends on all of the layer before.
     Dense,
-    /// Each step depends on up to three random ones of the thousand before it.
+    /// Each step depends on up to three random steps among the previous thousand.
     Random,
-    /// Each step depends on up to three random ones of all before it, so that related data is spread over memory.
+    /// Each step depends on up to three random earlier steps, so that related data is spread over memory.
     Scattered,
 }
 

@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::project::{Project, read_metadata};
 
-/// The allowed dependencies of one of our crates.
+/// The allowed dependencies of a workspace crate.
 struct Layer {
     name: &'static str,
-    /// The crates of ours that it may depend on.
+    /// The workspace crates that it may depend on.
     may_use: &'static [&'static str],
     /// Further ones for tests and examples.
     tests_may_use: &'static [&'static str],
@@ -143,7 +143,7 @@ const LAYERS: &[Layer] = &[
     },
 ];
 
-/// The crates of ours that may depend on a foreign one of this list.
+/// The workspace crates that may depend on an external crate of this list.
 const FOREIGN: &[(&str, &[&str])] = &[
     ("anstream", &["planwright-cli", "planwright"]),
     (
@@ -224,7 +224,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The crates of ours that may depend on a foreign one of this list for their tests.
+/// The workspace crates whose tests may depend on an external crate of this list.
 const FOREIGN_FOR_TESTS: &[(&str, &[&str])] = &[
     ("cel", &["planwright-core"]),
     ("criterion", &["planwright-bench"]),

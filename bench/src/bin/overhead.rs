@@ -4,7 +4,7 @@
 //! $ cargo build --release -p planwright-cli && cargo run --release -p planwright-bench --bin overhead [PLANWRIGHT]
 //! ```
 //!
-//! All calls go over stdio to a server of ours that answers at once, or after 50 ms. Direct calls and those through the gateway take
+//! All calls go over stdio to our own server, which answers at once, or after 50 ms. Direct calls and those through the gateway take
 //! turns, so that other load on the machine affects both.
 #![expect(clippy::print_stdout, reason = "the table is what it is for")]
 #![expect(clippy::disallowed_methods, reason = "time is what is measured")]

@@ -6,7 +6,7 @@
 //!
 //! The questions are those of the sample in `bench/data`, or all of BFCL v4 in `FOLDER`: the folder `bfcl_eval/data` of the package
 //! `bfcl-eval`.
-#![expect(clippy::print_stdout, reason = "the table is what it is for")]
+#![expect(clippy::print_stdout, reason = "this program prints a table")]
 
 use std::path::PathBuf;
 
@@ -21,12 +21,13 @@ fn main() -> Result<(), ReadError> {
         print("sample", &sample());
         return Ok(());
     };
-    let written = ["multiple", "parallel_multiple"];
-    for category in written {
-        print(category, &whole_set(&folder, category, &written)?);
+    // Both categories share one set of tools; the questions of users have another one.
+    let authored = ["multiple", "parallel_multiple"];
+    for category in authored {
+        print(category, &whole_set(&folder, category, &authored)?);
     }
-    let live = "live_multiple";
-    print(live, &whole_set(&folder, live, &[live])?);
+    let from_users = "live_multiple";
+    print(from_users, &whole_set(&folder, from_users, &[from_users])?);
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 //! ```console
 //! $ cargo build --release && cargo run --release -p planwright-bench --bin soak target/release/planwright [SECONDS]
 //! ```
-#![expect(clippy::print_stdout, reason = "the figures are what it is for")]
+#![expect(clippy::print_stdout, reason = "this program prints figures")]
 #![expect(clippy::disallowed_methods, reason = "it measures time")]
 
 use std::error::Error;
@@ -21,9 +21,9 @@ const CLIENTS: usize = 20;
 /// The number of concurrent plans of each client.
 const PLANS: usize = 10;
 /// The warm-up time before memory is first measured.
-const WARMING: Duration = Duration::from_secs(15);
-/// The maximum time for memory to return to its first value.
-const REST: Duration = Duration::from_secs(30);
+const WARM_UP: Duration = Duration::from_secs(15);
+/// The maximum time for memory to return to its value after the warm-up.
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 const TOOLS: &str = r#"{"tools": {"echo": {"echo": true}}}"#;
 const SETTINGS: &str = "[serve]\nrate = \"1000000/s\"\n";
@@ -32,7 +32,9 @@ type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 fn main() -> Result<ExitCode> {
     let mut arguments = std::env::args().skip(1);
-    let program = arguments.next().ok_or("name the program")?;
+    let program = arguments
+        .next()
+        .ok_or("the path of the program is missing")?;
     let seconds = arguments.next().map_or(Ok(60), |text| text.parse())?;
     tokio::runtime::Runtime::new()?.block_on(soak(&program, Duration::from_secs(seconds)))
 }
@@ -40,15 +42,15 @@ fn main() -> Result<ExitCode> {
 async fn soak(program: &str, time: Duration) -> Result<ExitCode> {
     let home = tempfile::tempdir()?;
     let server = Server::start(program, home.path())?;
-    let warm = load(&server, WARMING).await?;
-    let before = server.rest(None).await?;
+    let warm = load(&server, WARM_UP).await?;
+    let before = server.settled_memory(None).await?;
     let done = load(&server, time).await?;
-    let after = server.rest(Some(before)).await?;
+    let after = server.settled_memory(Some(before)).await?;
     println!("plans at once          {}", CLIENTS * PLANS);
     println!("plans in the warm-up   {warm}");
     println!("plans in {:<3} s         {done}", time.as_secs());
     println!("memory after warm-up   {before} KiB");
-    println!("memory after all       {after} KiB");
+    println!("memory at the end      {after} KiB");
     let is_back = after <= before + before / 10;
     println!(
         "back to within 10 %    {}",
@@ -86,8 +88,8 @@ impl Server {
         };
         let mut tokens = Vec::new();
         for client in 0..CLIENTS {
-            let made = command(&["token", "create", &format!("c{client}")]).output()?;
-            tokens.push(String::from_utf8(made.stdout)?.trim().to_owned());
+            let created = command(&["token", "create", &format!("c{client}")]).output()?;
+            tokens.push(String::from_utf8(created.stdout)?.trim().to_owned());
         }
         let mut child = command(&[
             "serve",
@@ -99,15 +101,20 @@ impl Server {
         .stdin(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()?;
-        let stderr = child.stderr.take().ok_or("it has no standard error")?;
+        let stderr = child
+            .stderr
+            .take()
+            .ok_or("the server has no standard error")?;
         let mut lines = BufReader::new(stderr).lines();
         let address = loop {
-            let line = lines.next().ok_or("it did not begin to listen")??;
+            let line = lines
+                .next()
+                .ok_or("the server ended before it listened on a port")??;
             if let Some((_, rest)) = line.split_once("http://") {
                 break rest.trim_end_matches("/mcp").to_owned();
             }
         };
-        // Its further output is printed.
+        // An unread pipe would fill up and block the server.
         std::thread::spawn(move || {
             for line in lines.map_while(std::result::Result::ok) {
                 println!("server: {line}");
@@ -120,14 +127,14 @@ impl Server {
         })
     }
 
-    /// Returns the resident memory in KiB, once it has returned to its first value or the time is up.
-    async fn rest(&self, wanted: Option<u64>) -> Result<u64> {
-        let until = Instant::now() + REST;
+    /// Returns the resident memory in KiB, once it has returned to about `wanted` or [`SETTLE_TIMEOUT`] has passed.
+    async fn settled_memory(&self, wanted: Option<u64>) -> Result<u64> {
+        let until = Instant::now() + SETTLE_TIMEOUT;
         loop {
             let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
             let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
             let kib = line.and_then(|line| line.split_whitespace().next());
-            let kib: u64 = kib.ok_or("its memory is unknown")?.parse()?;
+            let kib: u64 = kib.ok_or("the memory of the server is unknown")?.parse()?;
             let is_back = wanted.is_some_and(|wanted| kib <= wanted + wanted / 10);
             if is_back || Instant::now() > until {
                 return Ok(kib);
@@ -144,7 +151,7 @@ impl Drop for Server {
     }
 }
 
-/// Lets all clients run plans for a while, and returns their number, or the first error.
+/// Lets all clients run plans for `time`, and returns the number of plans.
 async fn load(server: &Server, time: Duration) -> Result<u64> {
     let mut all = JoinSet::new();
     let until = Instant::now() + time;
@@ -156,7 +163,7 @@ async fn load(server: &Server, time: Duration) -> Result<u64> {
                 mark: format!("mark-{client}-{plan}-"),
                 session: None,
             };
-            all.spawn(worker.work(until));
+            all.spawn(worker.run(until));
         }
     }
     let mut plans = 0;
@@ -166,7 +173,7 @@ async fn load(server: &Server, time: Duration) -> Result<u64> {
     Ok(plans)
 }
 
-/// Runs one session, which has one plan at a time.
+/// A client session that runs one plan after the other.
 struct Worker {
     address: String,
     token: String,
@@ -175,7 +182,7 @@ struct Worker {
 }
 
 impl Worker {
-    async fn work(mut self, until: Instant) -> Result<u64> {
+    async fn run(mut self, until: Instant) -> Result<u64> {
         let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"soak","version":"1"}}}"#;
         let answer = self.send("POST", hello).await?;
         let session = answer.lines().find_map(|line| {
@@ -183,7 +190,7 @@ impl Worker {
             name.eq_ignore_ascii_case("mcp-session-id")
                 .then(|| value.trim().to_owned())
         });
-        self.session = Some(session.ok_or("there is no session")?);
+        self.session = Some(session.ok_or("the server gave no session id")?);
         self.send(
             "POST",
             r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
@@ -208,7 +215,7 @@ impl Worker {
                     .skip(1)
                     .all(|rest| mark[5..].starts_with(rest.split(';').next().unwrap_or("-")));
             if !is_own || answer.contains("\"isError\":true") {
-                return Err(format!("not what was asked for by {mark}: {answer}").into());
+                return Err(format!("the answer to {mark} is not its own: {answer}").into());
             }
         }
         self.send("DELETE", "").await?;

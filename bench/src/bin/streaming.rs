@@ -21,7 +21,7 @@ use planwright_dialects::native::PlanDialect;
 /// The default number of rounds.
 const ROUNDS: usize = 5;
 
-/// The methods, ours first, each with the index of the one that it is compared with, which is written as briefly.
+/// The methods, ours first, each with the index of the one that it is compared with, whose plan is equally short.
 const METHODS: [(&str, Method, usize); 8] = [
     ("streamed", Method::Streamed(PlanDialect::Json), 0),
     ("plan, then run", Method::PlanThenRun(PlanDialect::Json), 0),

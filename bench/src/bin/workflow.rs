@@ -31,7 +31,7 @@ struct Arguments {
     /// The number of tasks that may run at the same time; several are measured one after the other.
     #[arg(long, value_name = "N,…", default_value = "8", value_delimiter = ',', value_parser = positive, allow_negative_numbers = true)]
     width: Vec<NonZeroUsize>,
-    /// The largest error of the durations that the order of a run is computed from, such as `20%`.
+    /// The maximum error of the durations that determine the order of a run, such as `20%`.
     #[arg(long, value_name = "SHARE", default_value = "0%", value_parser = share, allow_negative_numbers = true)]
     noise: f64,
     /// The seed of the error; the same seed gives the same error.

@@ -1,4 +1,4 @@
-//! BM25 as textbooks have it, over lower-case words: the measure for our search.
+//! Textbook BM25 over lower-case words, as the baseline of our search.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -216,7 +216,7 @@ pub(super) fn model<T: Into<String>>(answers: impl IntoIterator<Item = T>) -> Wr
     Writer(ScriptedModel::read("replay", &json!(script).to_string()).expect("a script"))
 }
 
-/// A script alone returns a whole answer at once; this one takes as long for it as for its pieces.
+/// A script returns a whole answer at once; this model takes as long for it as for its pieces.
 #[derive(Debug)]
 pub(super) struct Writer(ScriptedModel);
 

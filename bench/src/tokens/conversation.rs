@@ -25,7 +25,7 @@ pub struct TokenCounts {
 /// A conversation in progress.
 #[derive(Clone, Debug)]
 pub struct Conversation {
-    bill: TokenCounts,
+    counts: TokenCounts,
 }
 
 impl Conversation {
@@ -33,7 +33,7 @@ impl Conversation {
     pub fn new(tools: &[Value], task: &str) -> Self {
         let tools: usize = tools.iter().map(|tool| tokens(&tool.to_string())).sum();
         Self {
-            bill: TokenCounts {
+            counts: TokenCounts {
                 context: tools + tokens(task),
                 ..TokenCounts::default()
             },
@@ -42,19 +42,19 @@ impl Conversation {
 
     /// Adds a turn: the model calls some tools together, and receives their results.
     pub fn turn(&mut self, calls: &[(String, String)]) {
-        self.bill.turns += 1;
-        self.bill.read += self.bill.context;
+        self.counts.turns += 1;
+        self.counts.read += self.counts.context;
         for (call, answer) in calls {
             let written = tokens(call);
-            self.bill.written += written;
-            self.bill.context += written + tokens(answer);
+            self.counts.written += written;
+            self.counts.context += written + tokens(answer);
         }
     }
 
     /// Ends the conversation: the model reads the last results and reports success.
     pub fn end(mut self) -> TokenCounts {
-        self.bill.turns += 1;
-        self.bill.read += self.bill.context;
-        self.bill
+        self.counts.turns += 1;
+        self.counts.read += self.counts.context;
+        self.counts
     }
 }

@@ -1,6 +1,6 @@
-//! Workflows that others have run, as WfCommons writes them down: WfFormat 1.4, 1.5 and 1.6.
+//! Recorded workflows of WfCommons: WfFormat 1.4, 1.5 and 1.6.
 //!
-//! Of each task we read its id, what it waits for and how long it took; files and machines do not matter to an order.
+//! Of each task, only the id, the dependencies and the duration are read; files and machines do not matter to an order.
 
 mod read;
 

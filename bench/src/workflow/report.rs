@@ -28,12 +28,12 @@ pub struct BenchV1 {
     pub widths: Vec<BenchWidthV1>,
 }
 
-/// A workflow in several orders where so many tasks may be under way together.
+/// The makespans of a workflow in several orders, with the same number of concurrent tasks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BenchWidthV1 {
     /// The number of parallel tasks.
     pub width: usize,
-    /// The lower bound: the longest path, or the work spread over the width, whichever is more.
+    /// The lower bound: the longest path, or the work spread over the width, whichever is greater.
     pub bound_s: f64,
     /// A proven lower bound of the makespan of every order.
     pub provable_s: f64,

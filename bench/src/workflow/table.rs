@@ -6,7 +6,7 @@ use planwright::terminal_text;
 
 use super::{BenchOrderV1, BenchV1};
 
-/// The table, with a heading that says what was measured.
+/// The table, with a heading that names the measured workflow.
 pub fn text(bench: &BenchV1) -> String {
     let mut text = format!(
         "{}: {} tasks, {} edges; {} of work, longest path {}\n",

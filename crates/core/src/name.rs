@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// Defines a shared text with a meaning of its own, so that it cannot be confused with another text. Its serialised form
-/// is the text.
+/// Defines a newtype of a shared text, so that it cannot be confused with other texts. Its serialised form is the text.
 macro_rules! text_type {
     ($(#[$meta:meta])* $name:ident) => {
         $(#[$meta])*

@@ -1,7 +1,7 @@
 //! The choice of a dialect for a text whose dialect is not named, and of the plan in a value around it.
 //!
-//! What is read as something that it does not say has one meaning only, and gets a note; a text that could be two different
-//! plans is refused.
+//! If a text does not say exactly what it is, it is read only if it has one possible meaning, and with a note; a text that could
+//! be two different plans is refused.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub(crate) fn choose(document: Document, is_advised: bool) -> Result<ChosenDiale
     let is_advised = is_advised && document.syntax == Syntax::Json;
     if is_advised && let Some(plan) = plan_in_text(&document.root) {
         let message = "the plan is a text inside of another value";
-        // What is around it may say something as well.
+        // The text around the plan may have a meaning, too.
         let extent = Extent::Part;
         let found = reading(&plan, extent).unwrap_or_else(|| Reading::new(plan, extent));
         return Err(advice_of(
@@ -86,8 +86,8 @@ pub(crate) fn choose(document: Document, is_advised: bool) -> Result<ChosenDiale
     Err(diagnostics)
 }
 
-/// The advice about `document`, whose plan was read with `diagnostics`: if some fields of it are not known, but all of it is a plan of
-/// another system, that plan.
+/// The advice about `document`, whose plan was read with `diagnostics`: if it has unknown fields and is a complete plan of
+/// another system, the translation of that plan.
 pub(crate) fn other_reading(document: &Document, diagnostics: &Diagnostics) -> Option<Diagnostics> {
     if unled(diagnostics) == 0 {
         return None;
@@ -133,7 +133,7 @@ fn native(document: Document) -> ChosenDialect {
     }
 }
 
-/// The dialect among `several` that recognise `document`: ours, or the only one that can read it.
+/// The dialect for a `document` that `several` dialects recognise: the native one, or else the only one that can read it.
 fn among(
     several: &[&'static dyn Dialect],
     document: Document,
@@ -205,10 +205,11 @@ pub(crate) fn parse_with(dialect: &dyn Dialect, document: Document) -> (Option<P
     (plan, diagnostics)
 }
 
-/// Reads a plan in the dialect that was chosen for it; if it has errors, the first diagnostic says which that is, and why.
+/// Reads a plan in the chosen dialect. If the plan has errors, the first diagnostic names the dialect and the reason for the
+/// choice.
 ///
-/// A plan of another dialect with errors is read as native if its steps have ids and the native dialect finds less to object
-/// to: then the fields of the other dialect were guesses.
+/// A plan of another dialect with errors is read as native if its steps have ids and the native dialect reports fewer errors:
+/// then the fields of the other dialect were guesses.
 pub(crate) fn parse_choice(choice: ChosenDialect) -> (&'static str, (Option<Plan>, Diagnostics)) {
     let ChosenDialect {
         mut dialect,
@@ -283,7 +284,7 @@ fn errors(diagnostics: &Diagnostics) -> usize {
     diagnostics.iter().filter(|found| found.is_error()).count()
 }
 
-/// The number of fields in `diagnostics` that stand for no other field.
+/// The number of unknown fields in `diagnostics` that are not words for another field.
 fn unled(diagnostics: &Diagnostics) -> usize {
     let is_unled = |found: &&Diagnostic| {
         let help = found.help.as_deref().unwrap_or_default();
@@ -302,7 +303,7 @@ fn start_of(document: &Document) -> Span {
 /// The names of the tools that take a plan.
 const PLAN_TOOLS: [&str; 4] = ["execute_plan", "run_plan", "plan", "create_plan"];
 
-/// Fields that hold a plan and nothing else.
+/// Fields whose only content is a plan.
 const WRAPPERS: [&str; 11] = [
     "definition",
     "plan",
@@ -320,7 +321,7 @@ const WRAPPERS: [&str; 11] = [
 /// The maximum number of values around a plan.
 const MAX_WRAPPERS: usize = 3;
 
-/// The plan inside of `root`, and the note about what is around it; `None` if there is none.
+/// The plan inside `root`, and the note about the values around it; `None` if there is none.
 fn unwrapped(root: &Item) -> Option<(Item, String)> {
     if resembles_steps(root) {
         let note = "the list is read as the `steps` of a plan";
@@ -336,7 +337,7 @@ fn unwrapped(root: &Item) -> Option<(Item, String)> {
             kind: ItemKind::List(vec![root.clone()]),
             place: root.place,
         };
-        // A list of calls with names has a dialect of its own.
+        // A list of calls with names has its own dialect.
         let plan = if root.has("tool") {
             plan_of(&list)
         } else {
@@ -369,7 +370,7 @@ fn unwrapped(root: &Item) -> Option<(Item, String)> {
 }
 
 /// The steps of the calls in a response of Gemini, `{"candidates": [{"content": {"parts": [{"functionCall": …}]}}]}`, or in one of its
-/// parts; `None` if `root` is none. Parts of text are left out.
+/// parts; otherwise `None`. Parts of text are left out.
 fn calls_of_parts(root: &Item) -> Option<Item> {
     let candidate = match root.get("candidates").and_then(Item::as_list) {
         Some([only]) => only,
@@ -408,8 +409,8 @@ fn calls_of_parts(root: &Item) -> Option<Item> {
     })
 }
 
-/// The edits that make the text of `document` the plan `inner` that was found in it. There are none if they lose more than fields
-/// around the plan.
+/// The edits that reduce the text of `document` to the plan `inner` inside it; empty if more than the fields around the plan
+/// would be lost.
 fn unwrapping_edits(document: &Document, inner: &Item) -> Vec<TextEdit> {
     let span = |item: &Item| document.source.span(item.place);
     let (Some(outer), Some(whole)) = (span(&document.root), span(inner)) else {
@@ -443,7 +444,7 @@ fn unwrapping_edits(document: &Document, inner: &Item) -> Vec<TextEdit> {
     ]
 }
 
-/// Returns true if `root` is a call and nothing else.
+/// Returns true if `root` is a single call.
 fn is_call(root: &Item) -> bool {
     let is_tool = |name: &Item| {
         name.as_text()

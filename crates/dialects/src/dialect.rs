@@ -56,12 +56,12 @@ pub enum MatchConfidence {
     No,
     /// No part contradicts the dialect, and none is unique to it.
     Possible,
-    /// The text has something that only this dialect has.
+    /// The text has a part that is unique to this dialect.
     Certain,
 }
 
 impl MatchConfidence {
-    /// Returns `Certain` if the text has something that only the dialect has, and `No` otherwise.
+    /// Returns `Certain` if the text has a part that is unique to the dialect, and `No` otherwise.
     pub(crate) fn certain_if(is_certain: bool) -> Self {
         if is_certain { Self::Certain } else { Self::No }
     }

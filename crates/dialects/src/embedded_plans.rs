@@ -35,10 +35,10 @@ const WRAPPERS: [&str; 24] = [
 /// The maximum number of values around such a text.
 const MAX_DEPTH: usize = 10;
 
-/// The maximum number of items of a list in which such a text is searched.
+/// The maximum number of list items that are searched for such a text.
 const MAX_ITEMS: usize = 16;
 
-/// The only plan that stands as text in `root`; `None` if there is none, or several.
+/// The only plan inside a string of `root`; `None` if there is none, or several.
 pub(crate) fn plan_in_text(root: &Item) -> Option<Value> {
     let mut found = Vec::new();
     search(root, 0, &mut found);

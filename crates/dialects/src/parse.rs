@@ -226,7 +226,7 @@ fn read_plan(
     }
 }
 
-/// Reads the plan in `text`, if that is YAML, with the note that says so. Unless a dialect is chosen, the value must have the form of a
+/// Reads the plan in a YAML `text`, with a note that it is YAML. Unless a dialect is chosen, the value must have the form of a
 /// plan: prose and other files may be YAML as well.
 fn yaml_plan(
     text: &[u8],
@@ -245,9 +245,9 @@ fn yaml_plan(
         choose(document.clone(), true).is_ok()
     };
     let message = if is_whole {
-        "the text is YAML, and is read as the JSON that it stands for"
+        "the text is YAML, and is read as the equivalent JSON"
     } else {
-        "only the block of YAML is read, as the JSON that it stands for"
+        "only the block of YAML is read, as the equivalent JSON"
     };
     let note = Diagnostic::note(Code::ReadAs, message).at_span("", start..start);
     is_plan.then_some((document, note))
@@ -290,9 +290,9 @@ fn with_yaml_edits(diagnostics: Diagnostics, spans: &HashSet<Span>) -> Diagnosti
     diagnostics.into_iter().map(fitting).collect()
 }
 
-/// The JSON in a text with more than that.
+/// The JSON inside a longer text.
 enum EnclosedJson {
-    /// The text has no other part.
+    /// True if the text has no other part.
     All,
     /// The part alone is read.
     Only(EnclosedPart),
@@ -383,7 +383,7 @@ fn several_plans(text: &[u8], parts: &[EnclosedPart]) -> Diagnostics {
         .collect()
 }
 
-/// Says in one diagnostic what a text is that is neither JSON nor lines of calls.
+/// Describes a text that is neither JSON nor lines of calls in one diagnostic.
 fn explain_text(text: &[u8], diagnostics: &mut Diagnostics) {
     let markup = std::str::from_utf8(text)
         .ok()

@@ -6,7 +6,7 @@ use planwright_core::{Code, Diagnostic, Diagnostics, Plan};
 
 use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{
-    Document, EXPECT_JSON, ReadLimits, Syntax, article, nearest, quote, read_lines,
+    Document, EXPECT_JSON, ReadLimits, Syntax, nearest, quote, read_lines, with_article,
 };
 use crate::external::acts::Acts;
 use crate::external::agentle::Agentle;
@@ -201,7 +201,7 @@ fn unknown(document: &Document) -> Diagnostic {
             let keys = entries.iter().take(8).map(|entry| quote(&entry.key));
             format!("an object with {}", keys.collect::<Vec<_>>().join(", "))
         }
-        None => article(document.root.kind_word()),
+        None => with_article(document.root.kind_word()),
     };
     let message = format!("the text matches no dialect: it is {found}");
     Diagnostic::error(Code::UnknownDialect, message)
@@ -211,13 +211,13 @@ fn unknown(document: &Document) -> Diagnostic {
 fn ambiguous(candidates: &[&'static dyn Dialect]) -> Diagnostic {
     let message = format!("the text matches several dialects: {}", names(candidates));
     Diagnostic::error(Code::AmbiguousDialect, message)
-        .help("they differ in what they make of it: choose one with `--dialect`")
+        .help("they interpret it differently: choose one with `--dialect`")
 }
 
 /// The maximum length of a text that is compared with all dialects.
 const MAX_COMPARED_BYTES: usize = 64 * 1024;
 
-/// Notes about the two dialects that are nearest to a text of no dialect, each with what is missing.
+/// Notes about the two dialects that are nearest to a text of no dialect, each with the missing part.
 pub(crate) fn nearest_dialects(document: &Document) -> Diagnostics {
     if document.source.text().len() > MAX_COMPARED_BYTES {
         return Diagnostics::new();

@@ -35,7 +35,7 @@ impl Address {
 }
 
 impl Address {
-    /// The step of the run's own plan that contains this one, or is it.
+    /// The step of the run's own plan that contains this one, or is this one.
     pub fn outermost(&self) -> &StepId {
         let mut at = self;
         while let Some(outer) = &at.inside {

@@ -33,6 +33,7 @@ impl RunId {
             |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
         !text.is_empty()
             && text.len() <= MAX_LENGTH
+            // Ids become file names: a leading dot would hide the file, or lead to another folder.
             && !text.starts_with('.')
             && text.bytes().all(is_allowed)
     }
@@ -97,6 +98,7 @@ impl From<RunId> for Arc<str> {
 
 impl fmt::Display for RunId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Tables align ids, so the width of the format applies.
         f.pad(&self.0)
     }
 }
@@ -134,6 +136,7 @@ impl PartialEq<&str> for RunId {
 pub fn random_id() -> Arc<str> {
     let mut bytes = [0; 8];
     getrandom::fill(&mut bytes).expect("the system's generator of random bytes");
+    // 64 bits, as hexadecimal digits that file systems without case cannot confuse.
     format!("{:016x}", u64::from_be_bytes(bytes)).into()
 }
 

@@ -158,6 +158,7 @@ impl Record {
     /// Returns the data of the caller if this is an opening record, else `None`.
     pub fn header(&self) -> Option<&Value> {
         match self {
+            // No wildcard, so that a new record does not compile until it is decided whether it has a header.
             Self::Opened { header, .. } => Some(header),
             Self::Sent { .. }
             | Self::Answered { .. }
@@ -203,6 +204,7 @@ impl Record {
     /// Returns true if this is an input. Everything else follows from the inputs.
     pub fn is_input(&self) -> bool {
         match self {
+            // A replay feeds exactly these into a new run. A record that is missing here would be compared instead of applied.
             Self::Opened { .. }
             | Self::Answered { .. }
             | Self::Decided { .. }
@@ -288,6 +290,7 @@ pub trait Journal: Send + Sync + 'static {
 ///
 /// If they differ: the history is missing, stale, or of another journal.
 pub fn check_history(stored: usize, history: Option<&History>) -> Result<(), JournalError> {
+    // The number is enough: entries are only appended, and those of another run are refused by its id.
     let read = history.map_or(0, History::entry_count);
     if stored == read {
         return Ok(());
@@ -339,6 +342,7 @@ impl MemoryJournal {
         self.lock().entries.clone()
     }
 
+    // Entries are only appended, so a panic leaves a consistent list.
     fn lock(&self) -> MutexGuard<'_, MemoryEntries> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -368,6 +372,7 @@ impl Journal for MemoryJournal {
 pub(crate) struct FailingJournal(pub(crate) JournalError);
 
 impl Journal for FailingJournal {
+    // `open` stays the default: the refusal has to reach the summary, which only a started run has.
     fn append(&self, _: Vec<Entry>) -> BoxFuture<'static, Result<(), JournalError>> {
         futures::future::ready(Err(self.0.clone())).boxed()
     }
@@ -447,6 +452,7 @@ impl BufferState {
     ) -> BoxFuture<'static, Result<(), JournalError>> {
         match self {
             Self::Forwarding { journal, header } => {
+                // Only the first entry can be the opening one, and only the first batch has it.
                 if let Some(Entry {
                     record: Record::Opened { header: opened, .. },
                     ..
@@ -458,6 +464,7 @@ impl BufferState {
                 return journal.append(entries_to_add);
             }
             Self::Buffering(entries) => entries.extend(entries_to_add),
+            // An abandoned run continues until it is dropped; its entries must not reach the journal of its replacement.
             Self::Discarding => {}
         }
         futures::future::ready(Ok(())).boxed()

@@ -26,9 +26,9 @@ pub(crate) const DEFAULT_COMPUTED_BYTES: usize = 1024 * 1024 * 1024;
 pub struct RunOptions {
     /// The limits on concurrent calls; 16 in total by default.
     pub limits: ConcurrencyLimits,
-    /// The retry policy, for what steps do not state themselves.
+    /// The retry policy of the run, which steps override field by field.
     pub retry: RetryPolicy,
-    /// The time that one attempt may be inactive, for steps without a limit of their own; a minute by default.
+    /// The time that one attempt may be inactive, for steps without their own limit; a minute by default.
     /// Progress of the tool restarts it, an open question to a person pauses it. A backend may replace it by a limit
     /// of its own.
     pub attempt_timeout: Option<Duration>,

@@ -26,7 +26,7 @@ pub(crate) struct DiagnosticShape {
     message: String,
     /// The place, as a JSON pointer into the plan's text.
     pointer: String,
-    /// The place, as `start` and `end` in bytes of the text, if the plan has one.
+    /// The place, as `start` and `end` in bytes of the text, if the place is in the plan.
     #[schemars(skip_serializing_if = "Option::is_none")]
     span: Option<Value>,
     /// A hint how to fix it.

@@ -40,8 +40,8 @@ mod system {
         Some(stamp(&entry(pid)?, &boot()?))
     }
 
-    /// Returns the ids of the process and of the other members of the group that it leads. Returns none if another process has its
-    /// id by now.
+    /// Returns the ids of the process and of the other members of the group that it leads. The list is empty if another process
+    /// has the id by now.
     pub(super) fn members(pid: u32, started: &str) -> Vec<u32> {
         let Some(boot) = boot() else {
             return Vec::new();
@@ -162,7 +162,7 @@ mod tests {
         let other = started_at(1).unwrap();
         assert!(!is_running(child.id(), &other));
         assert!(!is_running(child.id(), "another start/1"));
-        // What is not the process that is meant stays alive.
+        // A process that has reused the id is not killed.
         kill(child.id(), &other);
         assert!(is_running(child.id(), &started));
         kill(child.id(), &started);

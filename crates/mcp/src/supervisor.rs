@@ -1,9 +1,9 @@
 //! A supervisor process between this one and a server, which ends the server and its descendants after this process has died.
 //!
-//! A server can ignore that its input ends, and after a `SIGKILL` no process is left to end it. So a program can start
-//! servers through itself, in two stages: first as their supervisor, which the kernel notifies of its parent's death
-//! and which adopts every orphan among its descendants; then as the server itself, which the kernel kills together with
-//! its supervisor.
+//! A server can ignore that its input ends, and after a `SIGKILL` of this process, no process remains that would end it. So a
+//! program can start servers through itself, in two stages: first as their supervisor, which the kernel notifies of its parent's
+//! death and which adopts every orphan among its descendants; then as the server itself, which the kernel kills together with its
+//! supervisor.
 //!
 //! Supervision is available on Linux only; on other systems, servers are started directly.
 
@@ -43,8 +43,8 @@ impl Supervisor {
         }
     }
 
-    /// Sets the directories in which commands are searched, in the format of `PATH`, so that a missing command is
-    /// reported as it is without a supervisor.
+    /// Sets the directories in which commands are searched, in the format of `PATH`, so that a missing command is reported like
+    /// without a supervisor.
     #[must_use]
     pub fn search_path(mut self, path: Option<OsString>) -> Self {
         self.search_path = path;

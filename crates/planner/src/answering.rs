@@ -108,7 +108,7 @@ pub async fn summarise(
                     let error = ModelError::new(ModelErrorKind::Declined, message);
                     return Err(error.with_usage(reply.usage));
                 }
-                // The whole text looked like the beginning of a refusal, but it is none.
+                // The whole text looked like the beginning of a refusal, but is not one.
                 if let Some(beginning) = beginning_so_far.filter(|text| !text.is_empty()) {
                     hear(&beginning);
                 }

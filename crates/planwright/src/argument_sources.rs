@@ -17,12 +17,12 @@ pub struct ArgumentSource {
     pub from: String,
     /// The kind of the source: `step`, `input`, `slot`, `item`, `position`, `round`, `environment` or `secret`.
     pub origin: &'static str,
-    /// The reference as the plan has it.
+    /// The reference as written in the plan.
     pub expression: String,
 }
 
-/// The sources of the arguments of the step at `at`, in the order of the arguments. Values that the plan itself contains have none. Empty if
-/// the plan has no such step.
+/// The sources of the arguments of the step at `at`, in the order of the arguments. Literal values have no source. Empty if the
+/// plan has no such step.
 pub fn argument_sources(plan: &CheckedPlan, at: &Address) -> Vec<ArgumentSource> {
     let mut found = Vec::new();
     let Some((step, _)) = step_at(plan, at) else {

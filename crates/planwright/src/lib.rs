@@ -123,7 +123,7 @@
 //!   `move |letter: Letter| { let pool = pool.clone(); async move { pool.send(letter).await } }`.
 //! - A function that needs to know its run uses [`Function::with_context`]: the [`CallContext`] has the run's id, the step, the attempt, the
 //!   idempotency key, and the [data](service::RunBuilder::data) that the caller gave this run, such as the tenant.
-//! - A call runs in a task of its own: a `task_local!` of the task that started the run is not visible to it. What a call needs is an argument, or
+//! - A call runs in its own task: a `task_local!` of the task that started the run is not visible to it. What a call needs is an argument, or
 //!   cloned into the function.
 //! - A function must not block its thread, as any `async fn` must not: work that takes long belongs into
 //!   [`spawn_blocking`](https://docs.rs/tokio/latest/tokio/task/fn.spawn_blocking.html). One attempt has a
@@ -548,10 +548,10 @@ pub mod media;
 /// Pictures of plans: text, Mermaid, Graphviz, JSON.
 pub mod drawing;
 
-/// Loaded plans with everything that belongs to them.
+/// Loaded plans, with their text, dialect and diagnostics.
 pub mod loaded_plan;
 
-/// Runs as a store keeps them.
+/// Stored runs.
 #[cfg(feature = "store")]
 pub mod stored;
 

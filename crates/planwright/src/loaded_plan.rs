@@ -343,7 +343,7 @@ impl LoadedPlan {
         self
     }
 
-    /// The same plan with the plans that it runs by name, and those that these run, as `find` gives them.
+    /// The same plan with the plans that it runs by name, and those that these run, as returned by `find`.
     ///
     /// # Errors
     ///

@@ -29,7 +29,7 @@ impl<'a> Media<'a> {
         })
     }
 
-    /// Reads a value that is an image, audio or resource with data: nothing that a person or model reads as text.
+    /// Reads a value that is an image, audio or resource with data, which no person or model reads as text.
     pub fn binary(value: &'a Value) -> Option<Self> {
         value.as_object()?;
         let is_binary = |media: &Self| matches!(media.kind, "image" | "audio" | "resource");

@@ -9,12 +9,12 @@ use unicode_security::{MixedScript, RestrictionLevel, RestrictionLevelDetection}
 /// The maximum number of warnings of one kind. Further ones are only counted.
 const MAX_WARNINGS: usize = 20;
 
-/// Warnings about tools that cannot be called by the name that their server gives them.
+/// Warnings about tools that cannot be called by the names from their server.
 pub fn collisions(catalog: &Catalog) -> Vec<String> {
     bounded(catalog.collisions().into_iter())
 }
 
-/// Warnings about names of tools and servers that look like those of others, or mix scripts as no language does.
+/// Warnings about names of tools and servers that look like those of others, or mix scripts that no language mixes.
 pub fn lookalikes(catalog: &Catalog) -> Vec<String> {
     let mut names: Vec<(&str, &str, String)> = Vec::new();
     for tool in catalog.tools() {

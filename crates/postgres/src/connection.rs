@@ -247,7 +247,7 @@ impl StoreConnection for PostgresConnection {
         Ok(0)
     }
 
-    fn free_space(&mut self) -> Result<bool, QueryError> {
+    fn shrink(&mut self) -> Result<bool, QueryError> {
         Ok(false)
     }
 

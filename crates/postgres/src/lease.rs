@@ -66,8 +66,8 @@ fn millis(time: Duration) -> u64 {
 }
 
 impl Leases {
-    /// Creates the leases, and starts the thread that renews them, over a connection of its own: a lease that waits to be taken over
-    /// from another process must not delay the renewals.
+    /// Creates the leases, and starts the thread that renews them, over a separate connection: a lease that waits to be taken
+    /// over from another process must not delay the renewals.
     pub(crate) fn new(server: &Arc<PostgresServer>) -> Result<Arc<Self>, QueryError> {
         let (sender, ended) = mpsc::channel();
         let leases = Arc::new(Self {
@@ -79,7 +79,7 @@ impl Leases {
         });
         let renewed = Arc::downgrade(&leases);
         let mut connection = PostgresConnection::for_leases(server)?;
-        // As long as a renewal may take: one that fails leaves time for another.
+        // The maximum duration of a renewal, so that after a failed one there is time for another.
         let pause = server.silence();
         thread::Builder::new()
             .name("planwright-leases".to_owned())
@@ -296,7 +296,7 @@ fn leased_error(run: &RunId, holder: LeaseHolder) -> QueryError {
     })
 }
 
-/// Runs `work` in a transaction of its own, which waits for no change and no append.
+/// Runs `work` in a separate transaction, which waits for no change and no append.
 fn in_transaction<T>(
     connection: &mut PostgresConnection,
     work: impl FnOnce(&PostgresConnection) -> Result<T, QueryError>,
@@ -410,7 +410,7 @@ fn micros(time: Duration) -> i64 {
 }
 
 // Leases expire while the machine sleeps.
-/// Returns the time since some point in the past. It goes on while this process is stopped or the machine sleeps.
+/// Returns the time since some point in the past. It includes the time in which this process is stopped or the machine sleeps.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn boot_time() -> Duration {
     use nix::time::{ClockId, clock_gettime};
@@ -418,7 +418,7 @@ fn boot_time() -> Duration {
     clock_gettime(ClockId::CLOCK_BOOTTIME).map_or(Duration::MAX, Duration::from)
 }
 
-/// Returns the time since some point in the past. It goes on while this process is stopped.
+/// Returns the time since some point in the past. It includes the time in which this process is stopped.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 #[expect(
     clippy::disallowed_methods,

@@ -1,7 +1,7 @@
 //! Storage of plans and runs in a PostgreSQL server, which several machines share.
 //!
-//! The tables are those of `planwright-store`, in a schema of their own. See
-//! [the design](https://github.com/planwright/planwright/blob/main/docs/design/store.md#one-store-several-databases).
+//! The tables are those of `planwright-store`, in a separate schema. See [the
+//! design](https://github.com/planwright/planwright/blob/main/docs/design/store.md#one-store-several-databases).
 #![warn(missing_docs)]
 
 /// The server: its address, its connections, and notice of commits.

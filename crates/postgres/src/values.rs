@@ -76,7 +76,7 @@ impl SqlRow for PostgresRow<'_> {
     }
 }
 
-/// The character that begins an escape in a stored text: one that has no meaning in any language.
+/// The character that begins an escape in a stored text: a private-use character, which hardly any text contains.
 const ESCAPE: char = '\u{F0000}';
 
 /// Returns `text` as it is stored: PostgreSQL refuses the character with the number 0 in texts.
@@ -148,7 +148,7 @@ fn is_lost(error: &tokio_postgres::Error) -> bool {
         .source()
         .and_then(|cause| cause.downcast_ref::<io::Error>());
     cause.is_some_and(|cause| match cause.kind() {
-        // The server or its certificate says something invalid.
+        // The server or its certificate is invalid.
         io::ErrorKind::InvalidData
         | io::ErrorKind::InvalidInput
         | io::ErrorKind::PermissionDenied

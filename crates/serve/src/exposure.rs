@@ -111,8 +111,8 @@ impl PlanHost {
         }
     }
 
-    /// Records that the client gets the result of a call as it is, with the labels that the server states and with texts that
-    /// the schema of the tool does not have.
+    /// Records that the client gets the result of a call unchanged, with the labels that the server states and with texts that
+    /// the schema of the tool does not list.
     pub(crate) fn note_result_of(&self, client: &GatewayClient, tool: &Tool, result: &Value) {
         let stated = result.get("_meta").map(ValueLabels::from_meta);
         let is_stated = stated.is_some_and(|labels| labels.integrity == Integrity::Untrusted);

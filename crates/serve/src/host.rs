@@ -1,4 +1,4 @@
-//! The host of a gateway, which implements its own tools; and its blocking work, on threads of their own, with a limit of concurrency.
+//! The host of a gateway, which implements its own tools; and its blocking work, on separate threads with limited concurrency.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -365,8 +365,8 @@ pub(crate) fn in_place<T>(work: impl FnOnce() -> T) -> T {
     }
 }
 
-/// The largest number of pieces of work in progress. One thread writes for all runs, so that more would not be done sooner; and each thread
-/// that has ever waited keeps a megabyte or so.
+/// The maximum number of concurrent blocking operations. More would not be faster, since one thread writes for all runs, and each
+/// blocking thread holds about a megabyte.
 static PERMITS: Semaphore = Semaphore::const_new(8);
 
 /// Runs `work` on a thread that may block, once a permit is free.

@@ -2,7 +2,7 @@
 //!
 //! [`PlanHost`] implements the gateway's tools; [`Gateway`](planwright_mcp::gateway::Gateway) speaks the protocol for it.
 
-/// The tools of other systems in place of ours.
+/// The tools of other systems instead of ours.
 mod compat;
 
 /// Clients that have read untrusted text.

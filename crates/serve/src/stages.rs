@@ -178,7 +178,7 @@ pub struct NotInStage {
     pub tool: ToolName,
     /// The current stage.
     pub stage: Arc<str>,
-    /// The stages that have it.
+    /// The stages with the tool.
     pub others: Vec<Arc<str>>,
 }
 
@@ -200,7 +200,7 @@ pub enum MoveError {
     Unknown {
         /// The requested stage.
         to: Arc<str>,
-        /// The one that was probably meant.
+        /// The probably intended name.
         nearest: Option<Arc<str>>,
         /// The stages that can follow.
         next: Vec<Arc<str>>,

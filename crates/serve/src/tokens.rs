@@ -219,7 +219,7 @@ impl TokenCache {
         Ok(Self { file, cached })
     }
 
-    /// Returns true if there are none.
+    /// Returns true if there are no tokens.
     pub(crate) fn is_empty(&self) -> bool {
         let cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
         cached.tokens.is_empty()

@@ -53,7 +53,7 @@ pub trait RunPage: Send + Sync {
     fn decide(&self, client: Option<String>, body: Value) -> BoxFuture<'static, (u16, Value)>;
 }
 
-/// The tokens of views: keyed digests of the client and of what they are for.
+/// The tokens of views: keyed digests of the client and the purpose.
 #[derive(Debug)]
 pub(crate) struct ViewTokens {
     key: SealKey,
@@ -169,8 +169,8 @@ impl PlanHost {
         }
     }
 
-    /// Handles `read_run_view`, a tool of its own: if the view polled `get_run`, whose results a client may show to its model, what a person
-    /// looks at would count as read by the model, and the tokens to decide would be in results of a tool that a model calls.
+    /// Handles `read_run_view`. It is separate from `get_run`, whose results a client may show to its model: otherwise everything
+    /// on a person's screen would count as read by the model, and the decision tokens would be in results that a model sees.
     pub(crate) async fn read_view(&self, call: &HostCall) -> Result<Value, BadRequest> {
         let page = self.page_for(&call.client).ok_or_else(only_for_views)?;
         let text = |name: &str| call.arguments.get(name).and_then(Value::as_text);
@@ -317,7 +317,7 @@ pub(crate) fn with_view(definition: &mut serde_json::Value) {
     definition["_meta"]["ui"]["resourceUri"] = ADDRESS.into();
 }
 
-/// Returns the definition of the tool by which the view reads.
+/// Returns the definition of the tool that the view reads through.
 pub(crate) fn read_run_view() -> serde_json::Value {
     json!({
         "name": READ_VIEW,
@@ -331,7 +331,7 @@ pub(crate) fn read_run_view() -> serde_json::Value {
     })
 }
 
-/// Returns the definition of the tool by which a person decides in the view.
+/// Returns the definition of the tool for a person's decisions in the view.
 pub(crate) fn decide_call() -> serde_json::Value {
     json!({
         "name": DECIDE_CALL,

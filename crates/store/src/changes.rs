@@ -13,9 +13,8 @@ use tokio::task;
 use crate::database::{Database, QueryError};
 use crate::error::StoreError;
 
-/// The pause between two polls, a small part of the time from an event to its pixel on a page. A poll without changes reads one
-/// counter only.
-const POLL_INTERVAL: Duration = Duration::from_millis(10);
+/// The pause between two polls, short enough for a page or terminal. A poll without changes reads one counter only.
+const POLL_INTERVAL: Duration = Duration::from_millis(25);
 
 /// The pause after the database could not be read.
 const ERROR_PAUSE: Duration = Duration::from_millis(100);

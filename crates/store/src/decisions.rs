@@ -123,6 +123,8 @@ impl Store {
             };
             (**at == *new.at).then_some(subject)
         });
+        // A digest of an earlier request matches no open call, so there are no arguments to compare with, and nothing will use
+        // the decision.
         let asked = asked.filter(|subject| subject.digest(run, &new.at) == new.digest);
         match asked.map(|subject| subject.check_changed_args(args)) {
             Some(Err(error)) => Err(StoreError::ChangedSecret {
@@ -162,6 +164,7 @@ impl Store {
         if stored.is_empty() {
             return Ok(());
         }
+        // Usually there are no decisions, and the history of a long run need not be searched.
         let used: HashSet<String> = history.used_decisions(run).collect();
         for decision in stored.iter().filter(|stored| used.contains(&stored.digest)) {
             self.delete_decision(run.as_str(), &decision.digest)?;
@@ -186,6 +189,7 @@ impl Store {
             for (run, at, row) in rows {
                 let (number, id) = find(session, run.as_str())?;
                 if let ExistingDecision::Replace = existing {
+                    // In the same transaction as the insertion: a process that polls in between would see no decision.
                     row.delete_existing(session, number)?;
                 }
                 // Several people may decide at once. The first decision wins, and the others get an error that names its author.
@@ -194,6 +198,8 @@ impl Store {
                     return Err(QueryError::Store(StoreError::Decided { run: id, at, by }));
                 }
             }
+            // After the decisions: if one of them is refused, the person has not seen the current state, and the approval must
+            // fail as well.
             match approval {
                 Some((run, approval)) => approval.insert(session, &run),
                 None => Ok(()),
@@ -226,6 +232,7 @@ impl DecisionRow {
         let (approved, args, because) = match &new.decision {
             Decision::Approve { args } => (true, args.as_ref().map(value_json).transpose()?, None),
             Decision::Reject { because } => (false, None, because.clone()),
+            // `Later` leaves the question open, so there is nothing that another process could apply.
             Decision::Later => return Err("a deferred call has no decision".to_owned()),
         };
         let address = serde_json::to_string(&AddressV1::encode(&new.at));
@@ -265,6 +272,7 @@ impl DecisionRow {
     /// Inserts the row, and returns false if one about the same call exists.
     pub(crate) fn insert(&self, session: &dyn SqlSession, run: i64) -> Result<bool, QueryError> {
         let added = session
+            // The database decides about duplicates, since a process could insert between a query and an insertion.
             .execute("INSERT INTO decisions (run, address, call_digest, approved, args, because, decided_by, decided_ns)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING", params![
                 run,
@@ -374,6 +382,7 @@ impl NewsReader for DecisionReader {
             .query(|session| decisions_after(session, run, id, last))
         {
             Ok(new) => {
+                // Numbers only grow, so a decision that replaces another one is returned as well.
                 self.last = new.last().map_or(last, |newest| newest.number);
                 (new, None)
             }

@@ -179,6 +179,7 @@ impl Store {
         let new = decoded.new_run()?;
         let text = text.to_owned();
         self.writer().change(move |session| {
+            // In one transaction, so that no process finds a run without its entries and resumes it from the beginning.
             let id = new.id.clone();
             let decisions = decoded.decisions;
             let key = match run::insert(session, &new) {
@@ -249,6 +250,7 @@ fn export(session: &dyn SqlSession, run: i64, id: &RunId) -> Result<String, Quer
     let mut text = String::new();
     let mut end = ExportFooterV1::default();
     add(&mut text, id, &read_header(session, run, &read)?)?;
+    // Values precede the entries that refer to them, so that an import can decode each line when it is read.
     for (digest, json) in read_values(session, run)? {
         // Damage must not spread to other stores.
         let is_intact = digest.check(&json);
@@ -261,6 +263,7 @@ fn export(session: &dyn SqlSession, run: i64, id: &RunId) -> Result<String, Quer
         )?;
         end.values += 1;
     }
+    // In batches, so that the rows of a long journal are not in memory twice.
     loop {
         let from = to_i64(end.entries);
         let rows = run::read_rows(session, run, id, from, ENTRIES_PER_READ)?;
@@ -363,6 +366,7 @@ fn decode_run(text: &str) -> Result<DecodedRun, String> {
     let mut values = ExportedValues::default();
     let mut end = None;
     for (number, line) in lines {
+        // The footer counts everything before it, so a file without one is truncated.
         let with_line = |reason: String| format!("line {number}: {reason}");
         // Lines after the end are not covered by its counts.
         if end.is_some() {

@@ -69,6 +69,7 @@ impl Store {
         values::check_name("name of a plan", &new.name)?;
         let inputs = value_json(&new.inputs).map_err(StoreError::Format)?;
         self.writer().change(move |session| {
+            // Only the newest version is compared: a return to an older text is a change that the list of versions must show.
             let newest = read_newest(session, &new.name)?;
             if let Some(same) = newest
                 .as_ref()
@@ -83,6 +84,7 @@ impl Store {
             let version = newest.map_or(1, |newest| newest.version + 1);
             // The version is a part of the digest, so that a text that returns later gets a new id.
             let digest = Digest::of(&format!("{}\n{version}\n{}", new.name, new.text)).to_string();
+            // 64 bits are enough for one store, and short enough for a command line.
             let id = digest.chars().take(16).collect::<String>();
             session.execute(
                 "INSERT INTO plans (id, name, version, dialect, inputs, saved_ns, text)

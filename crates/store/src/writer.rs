@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use crate::database::{
     Database, QueryCause, QueryError, RunLease, SqlSession, StoreConnection, TransactionKind,
-    complete, in_transaction,
+    finish_transaction, in_transaction,
 };
 use crate::error::StoreError;
 use crate::run::batch::{
@@ -209,7 +209,7 @@ impl StoreWriter {
     ) -> Result<T, StoreError> {
         self.submit(Job::Change, move |to| {
             to.begin()?;
-            complete(to.connection, change)
+            finish_transaction(to.connection, change)
         })
     }
 
@@ -241,7 +241,7 @@ impl StoreWriter {
         self.submit(Job::UnsyncedChange, move |to| {
             to.connection.set_synced(false)?;
             let begun = to.begin();
-            let result = begun.and_then(|()| complete(to.connection, change));
+            let result = begun.and_then(|()| finish_transaction(to.connection, change));
             to.connection.set_synced(true)?;
             result
         })

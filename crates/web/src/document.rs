@@ -10,7 +10,7 @@ const STYLE: &str = include_str!("../page/style.css");
 /// The library that draws the page.
 const LIBRARY: &str = include_str!("../page/vendor/preact-htm.js");
 
-/// The parts of the page's own script, in the order in which they run. They are one module, together with the library.
+/// The parts of the page's own script, in execution order. They are one module, together with the library.
 const PARTS: &[&str] = &[
     include_str!("../page/10-source.js"),
     include_str!("../page/12-client.js"),
@@ -35,7 +35,7 @@ const PARTS: &[&str] = &[
     include_str!("../page/90-app.js"),
 ];
 
-/// Spaces of the style without a meaning, with what is written for them. No text in the style has them.
+/// Insignificant spaces of the style sheet, with their replacements. No text in the style has them.
 const STYLE_SPACES: &[(&str, &str)] = &[
     (" { ", "{"),
     ("; }", "}"),
@@ -50,12 +50,12 @@ const STYLE_SPACES: &[(&str, &str)] = &[
 
 /// The document, and the value of its `Content-Security-Policy`.
 #[derive(Clone, Debug)]
-pub(crate) struct Document {
+pub(crate) struct PageDocument {
     pub(crate) html: String,
     pub(crate) policy: String,
 }
 
-impl Document {
+impl PageDocument {
     /// Assembles the document.
     pub(crate) fn assemble() -> Self {
         let parts = PARTS
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn the_policy_allows_exactly_the_parts_of_the_document() {
-        let Document { html, policy } = Document::assemble();
+        let PageDocument { html, policy } = PageDocument::assemble();
         assert!(!html.contains("{{style}}") && !html.contains("{{script}}"));
         assert_eq!(html.matches("</script>").count(), 1, "a script ends early");
         let inside = |open: &str, close: &str| {
@@ -129,7 +129,7 @@ mod tests {
     fn the_document_is_small() {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
         encoder
-            .write_all(Document::assemble().html.as_bytes())
+            .write_all(PageDocument::assemble().html.as_bytes())
             .unwrap();
         let size = encoder.finish().unwrap().len();
         assert!(size < 60_000, "{size} bytes");
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn the_document_loads_nothing() {
-        let html = Document::assemble().html;
+        let html = PageDocument::assemble().html;
         for loads in [
             "src=\"http",
             "href=\"http",

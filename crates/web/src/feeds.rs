@@ -21,7 +21,8 @@ use crate::page::PageState;
 use crate::session::RunOwner;
 
 /// The minimum time between two updates of a run. A plan of quick steps stores entries all the time, and an update for each batch would
-/// slow the run down without a visible effect.
+/// slow
+/// the run down without a visible effect.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(40);
 
 /// The number of updates that a page may be behind. A page that is further behind reconnects, and continues at its last update.
@@ -80,7 +81,7 @@ struct FollowedRun {
 }
 
 impl RunFeeds {
-    /// Returns the feed of a run. It begins if no other page shows the run.
+    /// Returns the feed of a run, and starts it if no other page shows the run.
     pub(crate) async fn open(
         &self,
         state: &Arc<PageState>,
@@ -162,7 +163,7 @@ async fn follow(
                 }
             }
         }
-        // It begins here: entries that are stored while these are published wait no longer than the others.
+        // The time starts here: entries that are stored while these are published wait no longer than others.
         let pause = tokio::time::sleep(UPDATE_INTERVAL);
         let (read, id) = (Arc::clone(state), id.clone());
         let (is_driven, row, questions) = blocking(move || {

@@ -20,7 +20,7 @@ use planwright::store::Store;
 
 use crate::api;
 use crate::board::RunBoard;
-use crate::document::Document;
+use crate::document::PageDocument;
 use crate::feeds::RunFeeds;
 use crate::guard::{self, HostRule};
 use crate::session::{Access, MAX_WRONG_PASSPHRASES, Sessions, WrongAttempts};
@@ -103,7 +103,7 @@ impl Page {
 
     /// The page for the parties of `access`, as a part of a server on `port` with the names of `hosts`.
     pub fn behind(settings: PageSettings, access: Access, port: u16, hosts: Arc<HostRule>) -> Self {
-        let Document { html, policy } = Document::assemble();
+        let PageDocument { html, policy } = PageDocument::assemble();
         let policy = HeaderValue::try_from(policy)
             .unwrap_or_else(|_| HeaderValue::from_static("default-src 'none'"));
         Self(Arc::new(PageState {

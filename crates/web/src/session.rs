@@ -37,7 +37,7 @@ const WRONG_PERIOD: Duration = Duration::from_mins(1);
 pub enum Access {
     /// The user who started the server, with its token. All runs of the store are visible.
     Owner(PageToken),
-    /// The clients of a gateway, each with a token of its own. A client sees its own runs only.
+    /// The clients of a gateway, each with its own token. A client sees its own runs only.
     Clients(Arc<dyn PageClients>),
 }
 
@@ -96,7 +96,7 @@ pub(crate) enum RunOwner {
 }
 
 impl RunOwner {
-    /// The client, if it is one.
+    /// The client, if the party is a client.
     pub(crate) fn client(&self) -> Option<&str> {
         match self {
             Self::Client(client) => Some(client),
@@ -105,7 +105,7 @@ impl RunOwner {
     }
 }
 
-/// The party behind a request.
+/// The party that sends a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Visitor {
     /// The client whose runs are visible; `None` if all are.
@@ -141,12 +141,12 @@ impl Visitor {
         }
     }
 
-    /// The client that is signed in, if it is one of several.
+    /// The signed-in client, if there are several.
     pub(crate) fn client(&self) -> Option<&str> {
         self.client.as_deref()
     }
 
-    /// The party for which limits count.
+    /// The party that limits apply to.
     pub(crate) fn party(&self) -> Option<Arc<str>> {
         self.client.clone()
     }
@@ -350,7 +350,7 @@ impl fmt::Debug for Sessions {
     }
 }
 
-/// The value of the one cookie of this name.
+/// The value of the only cookie with this name.
 fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let all = headers.get_all(header::COOKIE).iter();
     let mut found = all

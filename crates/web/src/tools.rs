@@ -23,7 +23,7 @@ pub trait PageTools: Send + Sync {
     /// Opens simulated tools, which answer from `script`.
     fn simulate(&self, script: Value) -> BoxFuture<'_, Result<OpenTools, ToolsError>>;
 
-    /// Opens the tools with which a stored run continues.
+    /// Opens the tools for the continuation of a stored run.
     fn of_run<'a>(&'a self, stored: &'a StoredRun) -> BoxFuture<'a, Result<OpenTools, ToolsError>>;
 
     /// Returns true if plans can be run with these tools.

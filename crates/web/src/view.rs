@@ -1,6 +1,5 @@
-//! The page as a view of an MCP client: the same document, and its requests without HTTP.
-//! The client authenticates its user, and the gateway passes the requests on. Only decisions write, and the gateway requires a token of its
-//! own for them.
+//! The page as a view of an MCP client: the same document, and its requests without HTTP. The client authenticates its user, and
+//! the gateway passes the requests on. Only decisions write, and the gateway requires a separate token for them.
 
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode, Uri, header};
@@ -16,7 +15,7 @@ use crate::session::{Access, PageToken, Visitor};
 /// The largest answer, in bytes.
 const MAX_ANSWER: usize = 16 * 1024 * 1024;
 
-/// The paths that are read by a request with a body. All other requests of a view that read have none.
+/// The paths that are read by a request with a body. All other read requests of a view have none.
 const READ_WITH_BODY: [&str; 3] = ["check_arguments", "plan/check", "plan/convert"];
 
 /// A request of the page to its server.
@@ -31,7 +30,7 @@ pub struct ViewRequest {
 /// The answer to a [`ViewRequest`].
 #[derive(Clone, Debug)]
 pub struct ViewAnswer {
-    /// The status, as HTTP has it.
+    /// The HTTP status.
     pub status: u16,
     /// The answer; `{"error": {"message", "help"}}` for a failure.
     pub body: Value,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::debian::debian_package;
 use crate::project::Project;
 
-/// The names of the program, as distributions have them.
+/// The names of the program in distributions.
 const NAMES: [&str; 4] = [
     "chromium",
     "chromium-browser",

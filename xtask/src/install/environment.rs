@@ -63,7 +63,8 @@ impl Environment {
     pub(crate) fn install(&self, parent: &Path) -> Result<PathBuf, String> {
         let folder = parent.join(self.folder);
         let stamp = folder.join("versions.txt");
-        // A Python environment contains absolute paths, so a moved one is installed again, like one with other versions.
+        // A Python environment contains absolute paths, so it is installed again if its folder was moved, as well as if versions
+        // differ.
         let wanted = format!("{}\n{}\n", folder.display(), self.packages.join("\n"));
         let is_current = fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted);
         if is_current && self.missing(&folder).is_none() {

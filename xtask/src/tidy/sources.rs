@@ -52,7 +52,7 @@ fn module_folder(path: &str) -> &str {
     }
 }
 
-/// Returns the names of the test modules that have files of their own.
+/// Returns the names of the test modules that have their own files.
 fn test_module_names(code: &str) -> Vec<String> {
     let after_attributes = code.split(TEST_ATTRIBUTE).skip(1);
     let names = after_attributes.filter_map(|code| {

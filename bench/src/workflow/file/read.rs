@@ -1,4 +1,4 @@
-//! Reads WfFormat, and finds all that is wrong with a file.
+//! Reads WfFormat, and reports all errors of a file.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
@@ -24,7 +24,7 @@ pub(super) fn workflow(value: &Value) -> Result<Workflow, Vec<WorkflowFault>> {
 struct Layout {
     tasks: &'static str,
     times: &'static str,
-    /// True if parents may be given by name.
+    /// True if tasks may refer to parents by name.
     by_name: bool,
 }
 
@@ -36,7 +36,7 @@ struct OrderSource<'a> {
 }
 
 impl OrderSource<'_> {
-    /// The positions of the task with the id `name`, or else of those that are called so.
+    /// The positions of the task with the id `name`, or else of all tasks with that name.
     fn of(&self, name: &str) -> &[usize] {
         match (self.ids.get(name), self.names.get(name)) {
             (Some(position), _) => std::slice::from_ref(position),
@@ -242,7 +242,7 @@ impl Reader {
         }
     }
 
-    /// Tasks that wait for each other in a circle.
+    /// A cycle of tasks that wait for each other.
     fn circle(&mut self, workflow: &Workflow, layout: &Layout) {
         let Some(circle) = circle(&workflow.tasks) else {
             return;
@@ -282,7 +282,7 @@ fn circle(tasks: &[Task]) -> Option<Vec<usize>> {
             }
         }
     }
-    // Whatever is left waits for something that is left: going on from one to the next must come round.
+    // Each remaining task waits for another remaining one, so following the dependencies finds a cycle.
     let mut at = (0..tasks.len()).find(|task| open[*task] > 0)?;
     let mut seen = Vec::new();
     let mut places = HashMap::new();

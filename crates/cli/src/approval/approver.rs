@@ -298,7 +298,7 @@ pub(crate) fn show(plan: &CheckedPlan, printer: Printer) {
     }
 }
 
-/// Returns the effects of a plan's tools, as far as they can be trusted.
+/// Returns the trusted effects of a plan's tools.
 pub(super) fn effects(plan: &CheckedPlan) -> Vec<String> {
     let tools = tools_of(plan);
     let width = tools

@@ -58,7 +58,7 @@ pub(crate) async fn review(
                 };
             }
             "n" | "no" => return Reviewed::No,
-            "c" | "change" | "changes" => match ask("what is to be different: ").await {
+            "c" | "change" | "changes" => match ask("requested changes: ").await {
                 Some(change) if !change.is_empty() => return Reviewed::Change(change),
                 _ => {}
             },

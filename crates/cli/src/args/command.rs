@@ -212,8 +212,8 @@ pub(crate) enum Command {
     Doctor(DoctorArguments),
     /// Show the effective configuration and its origins.
     ///
-    /// The user's `planwright.toml` is in the folder of settings, a project's in the nearest folder from here upwards, no
-    /// further than the one that holds `.git`.
+    /// The user's `planwright.toml` is in the folder of settings, a project's in the nearest folder from here upwards, up to the
+    /// one with `.git`.
     Config(ConfigArguments),
     /// Write a commented `planwright.toml`, and a trusted `mcp.json` if none exists.
     ///
@@ -302,7 +302,7 @@ pub(crate) struct TextArguments {
     pub(crate) store: StoreArguments,
 }
 
-/// The plan, the way in which it is read, and its inputs.
+/// The plan, the options for reading it, and its inputs.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Reading the plan")]
 pub(crate) struct PlanArguments {
@@ -359,7 +359,7 @@ pub(super) const STORAGE: &str = "Storage";
 /// The heading of the options of the estimate.
 pub(super) const ESTIMATE: &str = "Estimating";
 
-/// No heading of its own: among the command's options, or its arguments.
+/// No separate heading: among the command's options or arguments.
 pub(super) const OPTIONS: Option<&str> = None;
 
 /// `run`
@@ -397,7 +397,7 @@ pub(crate) struct RunArguments {
 /// `call`
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SingleCallArguments {
-    /// The tool, as `SERVER.TOOL`, or its name alone if no other server has it.
+    /// The tool as `SERVER.TOOL`, or only its name if no other server has such a tool.
     #[arg(value_name = "TOOL", help_heading = OPTIONS)]
     pub(crate) tool: String,
     /// An argument. VALUE is text for a parameter that is text, else JSON if it parses.
@@ -543,7 +543,7 @@ pub(super) fn dialect_names() -> PossibleValuesParser {
         .into()
 }
 
-/// Reads the dialect in which a model writes plans.
+/// Parses the dialect in which a model writes plans.
 pub(super) fn plan_dialect() -> impl TypedValueParser<Value = PlanDialect> {
     let names = PlanDialect::ALL.map(|dialect| {
         PossibleValue::new(dialect.as_str()).help(match dialect {
@@ -575,7 +575,7 @@ pub(super) fn positive<T: FromStr>(text: &str) -> Result<T, String> {
         .map_err(|_| "it must be a whole number of at least 1".to_owned())
 }
 
-/// Reads a time that something may take at most.
+/// Parses a time limit.
 pub(super) fn time_limit(text: &str) -> Result<Duration, String> {
     let limit = duration(text)?;
     if limit.is_zero() {

@@ -30,7 +30,7 @@ pub(crate) struct EngineArguments {
     max_per_tool: Vec<String>,
     #[command(flatten)]
     retry: RetryArguments,
-    /// The time that one attempt may go without progress, for steps and servers without a `timeout` of their own; an open question
+    /// The time that one attempt may go without progress, for steps and servers without their own `timeout`; an open question
     /// to a person does not count.
     #[arg(help_heading = RUNNING, long, value_name = "TIME", default_value = "60s", value_parser = time_limit, allow_negative_numbers = true)]
     pub(crate) timeout: Duration,

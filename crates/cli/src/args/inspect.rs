@@ -91,7 +91,7 @@ pub(crate) struct FlowSwitches {
 }
 
 impl FlowSwitches {
-    /// Returns true if one of them is set.
+    /// Returns true if one of the switches is set.
     pub(crate) fn is_on(self) -> bool {
         self.flow || self.exposed
     }
@@ -145,7 +145,7 @@ pub(crate) struct FlowArguments {
 }
 
 impl FlowArguments {
-    /// Returns the plan and the way in which it is read; `None` with `--tools`.
+    /// Returns the plan and the options for reading it; `None` with `--tools`.
     pub(crate) fn plan(&self) -> Option<PlanArguments> {
         Some(PlanArguments {
             text: TextArguments {
@@ -173,8 +173,8 @@ pub(crate) struct ShowArguments {
     #[command(flatten)]
     pub(crate) tools: ToolArguments,
     /// The kind of picture.
-    #[arg(help_heading = OPTIONS, long = "as", value_enum, default_value_t = Picture::Text, value_name = "KIND")]
-    picture: Picture,
+    #[arg(help_heading = OPTIONS, long = "as", value_enum, default_value_t = DrawingFormat::Text, value_name = "KIND")]
+    picture: DrawingFormat,
     /// Show one step in full: its arguments with their origins, its conditions, the steps around it; of a run also its calls, with what was
     /// sent and what came back.
     #[arg(help_heading = OPTIONS, long, value_name = "STEP", conflicts_with_all = ["picture", "estimate", "flow", "exposed"])]
@@ -205,7 +205,7 @@ pub(crate) struct ShowArguments {
     pub(crate) format: Format,
 }
 
-/// Makes the newest run the default of what is shown.
+/// Makes the newest run the default of `show`.
 fn newest_run_by_default(plan: Arg) -> Arg {
     plan.required(false)
         .default_value(NEWEST)
@@ -214,10 +214,10 @@ fn newest_run_by_default(plan: Arg) -> Arg {
 
 impl ShowArguments {
     /// The kind of picture.
-    pub(crate) fn picture(&self) -> Picture {
+    pub(crate) fn picture(&self) -> DrawingFormat {
         match self.format {
             Format::Text => self.picture,
-            Format::Json => Picture::Json,
+            Format::Json => DrawingFormat::Json,
         }
     }
 
@@ -232,7 +232,7 @@ impl ShowArguments {
 
 /// A kind of picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Picture {
+pub(crate) enum DrawingFormat {
     /// A graph of text.
     Text,
     /// A text graph in ASCII.
@@ -297,7 +297,7 @@ pub(crate) struct ToolsArguments {
     #[arg(help_heading = OPTIONS, long, value_name = "SERVER.TOOL", num_args = 0.., conflicts_with = "changed")]
     pub(crate) accept: Option<Vec<String>>,
     /// Accept what `--changed` showed under this digest, without a question: at least its first 12 digits.
-    #[arg(help_heading = OPTIONS, long, value_name = "DIGEST", requires = "accept", value_parser = change_digest)]
+    #[arg(help_heading = OPTIONS, long, value_name = "DIGEST", requires = "accept", value_parser = super::run::digest)]
     pub(crate) digest: Option<String>,
     /// Output format.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text, conflicts_with = "accept")]
@@ -307,14 +307,6 @@ pub(crate) struct ToolsArguments {
     /// Pin nothing: do not compare tools with earlier definitions.
     #[arg(help_heading = STORAGE, long, conflicts_with_all = ["store", "changed", "accept"])]
     pub(crate) no_store: bool,
-}
-
-/// Parses the value of `--digest`.
-fn change_digest(text: &str) -> Result<String, String> {
-    if text.len() < 12 {
-        return Err("a digest has at least its first 12 digits".to_owned());
-    }
-    Ok(text.to_owned())
 }
 
 /// `explain`
@@ -346,7 +338,7 @@ pub(crate) struct DatesArguments {
     #[arg(value_name = "PHRASE", required = true)]
     pub(crate) phrase: Vec<String>,
     #[command(flatten)]
-    pub(crate) moment: MomentArguments,
+    pub(crate) moment: TimeArguments,
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
@@ -354,7 +346,7 @@ pub(crate) struct DatesArguments {
 
 /// The assumed time and place.
 #[derive(Args, Clone, Debug, Default)]
-pub(crate) struct MomentArguments {
+pub(crate) struct TimeArguments {
     /// The assumed current time, such as `2025-10-12T09:00:00Z`, in the time zone if it has no offset; default: the system clock.
     #[arg(help_heading = TIME, long, value_name = "TIME")]
     pub(crate) now: Option<String>,

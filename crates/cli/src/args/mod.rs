@@ -17,8 +17,8 @@ pub(crate) use command::{
 };
 pub(crate) use engine_options::{EngineArguments, GuardArguments};
 pub(crate) use inspect::{
-    CheckArguments, ConfigArguments, ConvertArguments, DatesArguments, ExplainArguments,
-    FlowArguments, FlowSwitches, MomentArguments, Picture, ShowArguments, ToolsArguments,
+    CheckArguments, ConfigArguments, ConvertArguments, DatesArguments, DrawingFormat,
+    ExplainArguments, FlowArguments, FlowSwitches, ShowArguments, TimeArguments, ToolsArguments,
 };
 pub(crate) use planning::{
     AdaptArguments, AskArguments, ChatArguments, CreateArguments, ModelArguments,

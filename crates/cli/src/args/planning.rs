@@ -9,8 +9,8 @@ use planwright::dialects::native::PlanDialect;
 
 use super::command::{OPTIONS, RUNNING, plan_dialect, positive};
 use super::{
-    ConsentArguments, DrainArguments, Format, GuardArguments, MomentArguments, RunFormat,
-    StoreArguments, StreamArguments, ToolArguments,
+    ConsentArguments, DrainArguments, Format, GuardArguments, RunFormat, StoreArguments,
+    StreamArguments, TimeArguments, ToolArguments,
 };
 
 /// `ask`
@@ -112,7 +112,7 @@ pub(crate) struct PlanningArguments {
     #[arg(help_heading = PLANNING, long, value_name = "N", default_value_t = 6000)]
     pub(crate) tool_tokens: usize,
     #[command(flatten)]
-    pub(crate) moment: MomentArguments,
+    pub(crate) moment: TimeArguments,
 }
 
 /// The heading of the limits of a conversation.

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::error::CommandError;
 
-/// The way in which calls that need consent are decided.
+/// Decisions about calls that need consent.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ConsentArguments {
     /// A file of decisions: `{TOOL: {"decision": "approve" or "reject", "args": {…}}}`.
@@ -25,11 +25,11 @@ pub(crate) struct ConsentArguments {
     pub(crate) approve: Approve,
 }
 
-/// The end of a run that a person or the system interrupts.
+/// The drain of a run that a person or the system interrupts.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct DrainArguments {
-    /// The time that calls in flight have to end after the first Ctrl-C, while nothing new starts; a second Ctrl-C cancels them, a third
-    /// one leaves at once. After a SIGTERM it is 5s at most. `0s` cancels at once.
+    /// Time for calls in flight to finish after the first Ctrl-C, while no new call starts. A second Ctrl-C cancels them, a third one exits
+    /// at once. After a SIGTERM, the time is 5s at most. `0s` cancels at once.
     #[arg(help_heading = RUNNING, long = "drain", value_name = "TIME", default_value = DRAIN, value_parser = planwright::config::time, allow_negative_numbers = true)]
     pub(crate) limit: Duration,
 }
@@ -81,13 +81,13 @@ pub(crate) struct ApproveArguments {
 }
 
 /// `reject`
-// Without a question on the terminal, the run has to be named.
+// The command does not ask on the terminal before it decides, so a default run would be too easy to reject by mistake.
 #[derive(Args, Clone, Debug)]
 #[command(mut_arg("run", |run| run.required(true)))]
 pub(crate) struct RejectArguments {
     #[command(flatten)]
     pub(crate) question: QuestionArguments,
-    /// The reason: the step fails with it.
+    /// The reason, which becomes the error of the step.
     #[arg(help_heading = OPTIONS, long, value_name = "TEXT")]
     pub(crate) because: Option<String>,
     #[command(flatten)]
@@ -97,7 +97,7 @@ pub(crate) struct RejectArguments {
 /// `passphrase`
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PassphraseArguments {
-    /// Take the passphrase away.
+    /// Remove the passphrase.
     #[arg(help_heading = OPTIONS, long)]
     pub(crate) remove: bool,
     #[command(flatten)]
@@ -110,8 +110,8 @@ pub(crate) struct QuestionArguments {
     /// The run: its id, or the beginning of it; `last` or `@1` for the newest run of this project, `@2` for the one before. Default: `@1`.
     #[arg(value_name = "RUN", help_heading = OPTIONS, index = 1)]
     pub(crate) run: Option<String>,
-    /// The calling steps, each with its item or round, if any: `STEP[0]`. `*` stands for any text: `'STEP[*]'`. All calls of the run that
-    /// wait if none is named.
+    /// The calling steps, each with its item or round, if any: `STEP[0]`. `*` stands for any text: `'STEP[*]'`. Default: all waiting
+    /// calls of the run.
     #[arg(value_name = "STEP", help_heading = OPTIONS, index = 2)]
     pub(crate) steps: Vec<String>,
 }
@@ -131,18 +131,20 @@ pub(crate) enum Approve {
     Plan(Option<String>),
 }
 
-/// Reads the digest of a call.
-fn digest(text: &str) -> Result<String, String> {
-    if text.len() < SHORTEST_DIGEST {
-        return Err(format!(
-            "a digest has at least its first {SHORTEST_DIGEST} digits"
-        ));
+/// Parses the value of `--digest`, which may be abbreviated.
+pub(super) fn digest(text: &str) -> Result<String, String> {
+    if text.len() < MIN_DIGEST_DIGITS {
+        return Err(short_digest());
     }
     Ok(text.to_owned())
 }
 
 /// Minimum number of digits of an abbreviated digest.
-const SHORTEST_DIGEST: usize = 12;
+const MIN_DIGEST_DIGITS: usize = 12;
+
+fn short_digest() -> String {
+    format!("expected at least the first {MIN_DIGEST_DIGITS} digits of the digest")
+}
 
 /// Parses the value of `--approve`.
 fn approve(text: &str) -> Result<Approve, String> {
@@ -153,11 +155,11 @@ fn approve(text: &str) -> Result<Approve, String> {
         "wait" => Approve::Wait,
         "plan" => Approve::Plan(None),
         other => match other.strip_prefix("plan:") {
-            Some(digest) if digest.len() >= SHORTEST_DIGEST => {
+            Some(digest) if digest.len() >= MIN_DIGEST_DIGITS => {
                 Approve::Plan(Some(digest.to_owned()))
             }
-            Some(_) => return Err("a digest has at least its first 12 digits".to_owned()),
-            None => return Err("it is one of ask, all, none, wait, plan, plan:DIGEST".to_owned()),
+            Some(_) => return Err(short_digest()),
+            None => return Err("expected ask, all, none, wait, plan or plan:DIGEST".to_owned()),
         },
     })
 }
@@ -172,10 +174,10 @@ pub(crate) struct ResumeArguments {
     /// all steps with a call whose outcome is unknown.
     #[arg(help_heading = OPTIONS, long, value_name = "STEP")]
     pub(crate) retry: Vec<String>,
-    /// Call again wherever the outcome of a call is unknown, as `--retry all` does.
+    /// Repeat every call whose outcome is unknown, as `--retry all` does.
     #[arg(help_heading = OPTIONS, long)]
     pub(crate) retry_unknown: bool,
-    /// Do without this step; several and `all` as for `--retry`.
+    /// Skip this step; several steps and `all` as for `--retry`.
     #[arg(help_heading = OPTIONS, long, value_name = "STEP")]
     pub(crate) skip: Vec<String>,
     /// Continue as if this step had returned VALUE, which is JSON if it parses, else text.
@@ -187,7 +189,7 @@ pub(crate) struct ResumeArguments {
     /// Keep the result of this finished step, although that plan changes its inputs.
     #[arg(help_heading = OPTIONS, long, value_name = "STEP", requires = "plan")]
     pub(crate) keep: Vec<String>,
-    /// The dialect of that plan, if its shape does not tell.
+    /// The dialect of that plan; default: detected.
     #[arg(help_heading = OPTIONS, long, value_name = "DIALECT", value_parser = dialect_names(), requires = "plan")]
     pub(crate) dialect: Option<String>,
     /// A folder of plans that steps of that plan may run by name: `DIR/NAME.json`.
@@ -196,7 +198,7 @@ pub(crate) struct ResumeArguments {
     /// Kill the servers that an earlier process of the run has left running.
     #[arg(help_heading = OPTIONS, long)]
     pub(crate) kill_servers: bool,
-    /// An input, such as a secret one, which is never stored; VALUE is parsed as JSON, or else taken as text.
+    /// An input, such as a secret one, which no run stores; VALUE is parsed as JSON, or else taken as text.
     #[arg(help_heading = OPTIONS, long = "var", value_name = "NAME=VALUE")]
     pub(crate) vars: Vec<String>,
     #[command(flatten)]
@@ -227,7 +229,7 @@ impl ResumeArguments {
     }
 }
 
-/// True if steps run while their plan is still being written.
+/// The switches for steps that run while their plan is still being written.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct StreamArguments {
     /// Start read-only steps as soon as the plan is sound up to them, while the model still writes the rest; all others wait for
@@ -240,16 +242,16 @@ pub(crate) struct StreamArguments {
 }
 
 impl StreamArguments {
-    /// Returns true if they do, with such a consent.
+    /// Returns true if steps may run while the plan is written. Fails if `consent` requires the approval of a whole plan.
     pub(crate) fn is_wanted(&self, consent: &ConsentArguments) -> Result<bool, CommandError> {
-        let is_looked_at = matches!(consent.approve, Approve::Plan(_));
-        if self.stream && is_looked_at {
+        let needs_whole_plan = matches!(consent.approve, Approve::Plan(_));
+        if self.stream && needs_whole_plan {
             return Err(CommandError::new(
                 "`--stream` runs a plan before it is complete, but `--approve plan` needs the complete plan",
             )
             .hint("leave one of them out"));
         }
-        Ok(!self.no_stream && !is_looked_at)
+        Ok(!self.no_stream && !needs_whole_plan)
     }
 }
 
@@ -266,7 +268,7 @@ pub(crate) struct SaveArguments {
 /// `list`
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ListArguments {
-    /// All versions of this plan, in place of the newest of each: its name, or the beginning of an id.
+    /// List all versions of this plan instead of the newest version of each plan: its name, or the beginning of an id.
     #[arg(value_name = "NAME", help_heading = OPTIONS)]
     pub(crate) name: Option<String>,
     /// Output format.
@@ -298,7 +300,7 @@ pub(crate) struct RunsArguments {
     /// Only runs that began since this time: a time ago, such as `90m`, `12h` or `2d`, or a day in UTC, such as `2026-11-21`.
     #[arg(help_heading = OPTIONS, long, value_name = "WHEN", value_parser = since)]
     pub(crate) since: Option<Since>,
-    /// No more than this many, the newest.
+    /// Maximum number of runs, the newest ones.
     #[arg(help_heading = OPTIONS, long, value_name = "N")]
     pub(crate) limit: Option<usize>,
     /// List the runs again whenever the list changes, until Ctrl-C; without a terminal, the changed runs alone.
@@ -335,8 +337,8 @@ pub(crate) struct LogsArguments {
     /// Only entries of this step and its parts; an item or a round is `STEP[0]` or `STEP#0`.
     #[arg(value_name = "STEP", help_heading = OPTIONS)]
     pub(crate) step: Option<String>,
-    /// Follow the run until no process drives it: each line is printed once it is complete, that of a call at its end. With `--format
-    /// json`, each is one JSON object. Exit status: that of the run, as of `run`; 130 if its process died.
+    /// Follow the run until no process drives it. The line of a call is printed when the call ends. With `--format json`, each line is one
+    /// JSON object. Exit status: that of the run, as for `run`; 130 if its process died.
     #[arg(help_heading = OPTIONS, long, short)]
     pub(crate) follow: bool,
     /// Output: human-readable text, one JSON object with whole values, or each entry of the journal on a line.
@@ -382,7 +384,7 @@ pub(crate) struct ReplayArguments {
 /// `diff`
 #[derive(Args, Clone, Debug)]
 pub(crate) struct DiffArguments {
-    /// The one run, or the file of a plan. A run is its id, or the beginning of it, or a position such as `@2`, the default: the run before the newest of this project.
+    /// The first run, or the file of the first plan. A run is its id, or the beginning of it, or a position such as `@2`, the default: the run before the newest of this project.
     #[arg(value_name = "RUN", help_heading = OPTIONS)]
     pub(crate) before: Option<String>,
     /// The second run, or the file of the second plan. Default: `@1`, the newest.
@@ -401,7 +403,7 @@ pub(crate) struct ExportArguments {
     /// The run: its id, or the beginning of it; `last` or `@1` for the newest run of this project, `@2` for the one before. Default: `@1`.
     #[arg(value_name = "RUN", help_heading = OPTIONS)]
     pub(crate) run: Option<String>,
-    /// The file to write it to, atomically; default: standard output.
+    /// The file to write, atomically; default: standard output.
     #[arg(help_heading = OPTIONS, long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Replace an existing file.
@@ -448,25 +450,25 @@ fn since(text: &str) -> Result<Since, String> {
     }
 }
 
-/// Reads how long ago something was.
+/// Parses a time before now.
 fn age(text: &str) -> Result<Duration, String> {
     planwright::config::time(text).map_err(|_| {
         format!("`{text}` is neither a time such as `2d`, nor a day such as `2026-11-21`")
     })
 }
 
-/// From when on runs are of interest.
+/// The earliest start of the listed runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Since {
-    /// So long ago.
+    /// A time before now.
     Ago(Duration),
-    /// From this moment on.
+    /// A fixed time.
     At(SystemTime),
 }
 
 impl Since {
-    /// The moment that is meant, if it is `now`.
-    pub(crate) fn begins(self, now: SystemTime) -> SystemTime {
+    /// Returns the earliest start, relative to `now`.
+    pub(crate) fn moment(self, now: SystemTime) -> SystemTime {
         match self {
             Self::Ago(time) => now.checked_sub(time).unwrap_or(SystemTime::UNIX_EPOCH),
             Self::At(moment) => moment,

@@ -40,8 +40,8 @@ pub(crate) struct ServeArguments {
     /// Store nothing on disk: runs end with the gateway.
     #[arg(help_heading = OPTIONS, long, conflicts_with = "store")]
     pub(crate) no_store: bool,
-    /// Serve the page of runs as well, and print its address to standard error. With `--listen` and tokens, each client logs in with its token
-    /// and sees its own runs; otherwise it is the page that `planwright ui` opens, on this machine.
+    /// Serve the page of runs as well, and print its address to standard error. With `--listen` and tokens, each client logs in
+    /// with its token and sees its own runs; otherwise it is the page of `planwright ui`, for this machine only.
     #[arg(help_heading = OPTIONS, long, conflicts_with = "no_store")]
     pub(crate) ui: bool,
 }
@@ -51,7 +51,7 @@ pub(crate) struct ServeArguments {
 pub(crate) struct UiArguments {
     #[command(flatten)]
     pub(crate) tools: ToolArguments,
-    /// The port; by default one that is free.
+    /// The port; default: a free one.
     #[arg(help_heading = OPTIONS, long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
     pub(crate) port: u16,
     /// Print the address without opening it.
@@ -61,7 +61,7 @@ pub(crate) struct UiArguments {
     pub(crate) store: StoreArguments,
 }
 
-/// The words of `--mode`. `--with-plans` makes the fourth mode of the third one.
+/// The values of `--mode`. `--with-plans` turns the third mode into the fourth.
 const MODES: &[(&str, &str, GatewayMode)] = &[
     (
         "plan",
@@ -80,7 +80,7 @@ const MODES: &[(&str, &str, GatewayMode)] = &[
     ),
 ];
 
-/// The words of `--face`.
+/// The values of `--face`.
 const PROFILES: &[(&str, &str, CompatProfile)] = &[
     (
         "concierge",
@@ -193,7 +193,7 @@ pub(crate) enum TokenCommand {
 /// `wrap`
 #[derive(Args, Clone, Debug)]
 pub(crate) struct WrapArguments {
-    /// The client, `claude-code`, `claude-desktop`, `cursor` or `vscode`; or the file in which one lists its servers.
+    /// The client, `claude-code`, `claude-desktop`, `cursor` or `vscode`; or the file in which a client lists its servers.
     #[arg(value_name = "CLIENT|FILE")]
     pub(crate) target: String,
     /// Put the servers back. Servers that were added to either file since then stay.
@@ -215,7 +215,7 @@ pub(crate) struct WrapArguments {
 pub(crate) enum WrapScope {
     /// The user, in every folder.
     User,
-    /// The folder, for everyone who has it.
+    /// The project, for everyone who works in its folder.
     Project,
     /// The user, in this folder; Claude Code has such servers.
     Local,

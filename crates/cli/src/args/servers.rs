@@ -21,7 +21,7 @@ pub(crate) struct ServersArguments {
 /// The action on servers.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum ServersCommand {
-    /// List the servers. None is started.
+    /// List the servers, without starting any.
     List(ListServersArguments),
     /// Start servers, and report the number of their tools, or why they do not start.
     ///
@@ -46,7 +46,7 @@ pub(crate) struct ServersFileArguments {
 }
 
 impl ServersFileArguments {
-    /// Returns the source of tools that the file is.
+    /// Returns the file as a source of tools.
     pub(crate) fn tools(&self) -> ToolArguments {
         ToolArguments {
             servers: self.servers.clone(),

@@ -1,4 +1,4 @@
-//! Tips for commands and options that do not exist: the ones that are probably meant.
+//! Tips for commands and options that do not exist: the most likely intended ones.
 
 use clap::Command;
 use clap::builder::StyledStr;
@@ -34,7 +34,7 @@ const HABITS: &[(&str, &str)] = &[
     ("verify", "check"),
 ];
 
-/// Options that people try, with the option that has the effect, if the command has it.
+/// Options that people try, each with the option that has the intended effect, if the command has one.
 const OPTION_HABITS: &[(&str, &str)] = &[
     ("concurrency", "max-parallel"),
     ("input", "var"),
@@ -53,7 +53,8 @@ const FROM_STEP: &[&str] = &["from-step", "only", "start-at", "start-from", "ste
 /// The way to repeat a part of a run.
 const RETRY_TIP: &str = "`planwright resume RUN --retry STEP` calls a step of a stored run again; finished steps stay finished";
 
-/// Replaces the suggestion of an unknown command or option by one that knows habits as well. `words` are the words of the command line.
+/// Replaces the suggestion for an unknown command or option by a better one, which also knows the names in other programs.
+/// `words` is the command line.
 pub(super) fn with_tip(mut error: clap::Error, words: &[String], command: &Command) -> clap::Error {
     let first = words.iter().find(|word| !word.starts_with('-'));
     let text = |kind| match error.get(kind) {
@@ -105,7 +106,7 @@ pub(super) fn with_tip(mut error: clap::Error, words: &[String], command: &Comma
     error
 }
 
-/// Returns the command that the words call, as far as they name one.
+/// Returns the innermost command that the words name.
 fn called<'a>(words: &[String], command: &'a Command) -> Option<&'a Command> {
     let mut words = words.iter().filter(|word| !word.starts_with('-'));
     let command = command.find_subcommand(words.next()?)?;

@@ -99,7 +99,7 @@ pub(super) async fn run_turn(
     }
     let exit = exit(&end);
     let explanation = (exit != Exit::Success).then(|| message_of(&end));
-    // The reply of a failed request is shown, because the error alone rarely says what the model did.
+    // The reply of a failed request is shown, because the error alone rarely explains the mistake of the model.
     let reply = if let AgentEnd::Model(error) = &end {
         error.reply.to_string()
     } else {
@@ -329,7 +329,7 @@ impl ChatSolutionRunner<'_> {
             (loaded, plan)
         };
         let mut changed = None;
-        // A solution without calls has nothing that a person could refuse.
+        // A solution without calls needs no consent.
         if calls(&run.plan) && matches!(context.arguments.consent.approve, Approve::Plan(_)) {
             match review(context, &run.plan, &run.text, &check_text).await {
                 Reviewed::Run => {}

@@ -103,7 +103,7 @@ impl<'a> ToolOffer<'a> {
         definitions
     }
 
-    /// Returns true if `name` is a tool of ours that the model is offered.
+    /// Returns true if `name` is one of our own tools that the model is offered.
     pub(super) fn has_own(&self, name: &str) -> bool {
         match name {
             CREATE | EXECUTE | CREATE_AND_EXECUTE => self.with_plans,
@@ -119,7 +119,7 @@ impl<'a> ToolOffer<'a> {
         };
         let hits = index.search(query, MAX_FOUND);
         let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
-        // The best one is inserted last, so that it is the last to be removed.
+        // The best tool is inserted last, so that it is the last to be removed.
         for name in hits.iter().rev().filter_map(|hit| self.name(&hit.tool)) {
             wanted.shift_remove(name);
             wanted.insert(name.to_owned());
@@ -342,7 +342,7 @@ mod tests {
             offered.iter().any(|name| name == "plant__gauge_444"),
             "{offered:?}"
         );
-        // What was found comes before what was offered earlier.
+        // Found tools come before tools that were offered earlier.
         assert_eq!(offer.find("nothing of that sort"), Vec::<String>::new());
         assert_eq!(names(&offer), offered);
     }

@@ -18,7 +18,7 @@ use planwright::terminal_text;
 use serde::Serialize;
 
 use super::flow;
-use crate::args::{Format, Picture, RunFormat, ShowArguments, ToolsArguments};
+use crate::args::{DrawingFormat, Format, RunFormat, ShowArguments, ToolsArguments};
 use crate::error::{CommandError, Exit};
 use crate::run::plan_file;
 use crate::runs::{show, store};
@@ -35,7 +35,7 @@ pub(crate) async fn show(
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     let marks_flow = arguments.flow().is_on();
-    if marks_flow && arguments.picture() == Picture::Source {
+    if marks_flow && arguments.picture() == DrawingFormat::Source {
         return Err(CommandError::new(
             "`--as source` cannot show the flow: it prints the text of the plan",
         )
@@ -57,7 +57,7 @@ pub(crate) async fn show(
     let Settings { config, .. } = settings::load(Path::new("."))?;
     let config = arguments.flow().apply(config);
     let mut loaded = plan_file::read(&arguments.plan).map_err(hint_at_runs(arguments))?;
-    if arguments.picture() == Picture::Source && !arguments.estimate {
+    if arguments.picture() == DrawingFormat::Source && !arguments.estimate {
         let text = loaded.texts.first().map_or("", |(_, text)| text);
         printer.untrusted_data(text);
         return Ok(Exit::Success);
@@ -344,7 +344,7 @@ fn signature(catalog: &Catalog, tool: &Tool) -> String {
     format!("{}{asks}", listed(&call))
 }
 
-/// Returns the words of a server on one line of limited length.
+/// Returns a text of a server on one line of limited length.
 fn listed(text: &str) -> String {
     const MAX_COLUMNS: usize = 1000;
     let line = terminal_text::one_line(text);

@@ -336,7 +336,7 @@ impl<'a> PlanRequirements<'a> {
             .with_inputs(&self.inputs)
     }
 
-    /// Returns the expected duration of a run; `None` if nothing is known of a tool.
+    /// Returns the expected duration of a run; `None` if the duration of a tool is unknown.
     fn estimate(&self, plan: &CheckedPlan) -> Option<Duration> {
         let limits = ConcurrencyLimits::default();
         estimate(plan, &self.durations, &limits, &EvaluationLimits::default()).known()

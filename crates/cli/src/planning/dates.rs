@@ -9,7 +9,7 @@ use planwright::planner::dates::{Calendar, FiscalCalendar, Now, TimeError, Zone,
 use planwright::planner::prompt::{Memory, TimeContext, TimePhrase};
 use serde::Serialize;
 
-use crate::args::{DatesArguments, Format, MomentArguments, PlanningArguments, RunFormat};
+use crate::args::{DatesArguments, Format, PlanningArguments, RunFormat, TimeArguments};
 use crate::error::{CommandError, Exit};
 use crate::runs::store;
 use crate::setup::settings::{self, Settings};
@@ -49,7 +49,7 @@ pub(crate) fn dates(arguments: &DatesArguments, printer: Printer) -> Result<Exit
 }
 
 /// The time to which phrases of time refer.
-pub(crate) fn now(arguments: &MomentArguments, config: &Config) -> Result<Now, CommandError> {
+pub(crate) fn now(arguments: &TimeArguments, config: &Config) -> Result<Now, CommandError> {
     let zone = zone(arguments)?;
     let now = match &arguments.now {
         Some(text) => Now::parse(text, &zone),
@@ -77,7 +77,7 @@ pub(crate) fn calendar(config: &Config) -> Calendar {
 }
 
 /// Returns the time zone of the days.
-pub(crate) fn zone(arguments: &MomentArguments) -> Result<Zone, CommandError> {
+pub(crate) fn zone(arguments: &TimeArguments) -> Result<Zone, CommandError> {
     match &arguments.tz {
         Some(name) => Zone::named(name).map_err(refused),
         None => environment::zone(),

@@ -66,7 +66,7 @@ pub(crate) fn report_attempts(attempts: &[PlanAttempt], printer: Printer) {
     }
 }
 
-/// Reports why there is no plan; nothing if there is one.
+/// Reports why there is no plan, if so.
 pub(crate) fn report_missing_plan(created: &PlanResponse, model: &str, printer: Printer) {
     if let Some(error) = &created.failure {
         let last = created.attempts.last();

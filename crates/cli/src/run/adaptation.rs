@@ -24,7 +24,7 @@ use planwright::stored::{self, CalledStep, EarlierConsents, StoredRun, StoredRun
 use super::session::{
     AdaptationSettings, ConsentOutcome, RevisedPlan, RunSegment, RunSession, request_plan_approval,
 };
-use crate::args::{AdaptArguments, MomentArguments};
+use crate::args::{AdaptArguments, TimeArguments};
 use crate::error::CommandError;
 use crate::planning::dates::{self, PlanningDay};
 use crate::planning::{model, progress};
@@ -40,7 +40,7 @@ impl AdaptArguments {
             return Ok(None);
         }
         let model = model::open(&self.model, config)?;
-        let moment = MomentArguments::default();
+        let moment = TimeArguments::default();
         self.with(&model, config, &moment)
     }
 
@@ -49,7 +49,7 @@ impl AdaptArguments {
         &self,
         model: &Arc<dyn Model>,
         config: &'c Config,
-        moment: &MomentArguments,
+        moment: &TimeArguments,
     ) -> Result<Option<AdaptationSettings<'c>>, CommandError> {
         if self.replan == 0 && !self.repair {
             return Ok(None);

@@ -140,7 +140,7 @@ impl<'a> PlanCommand<'a> {
         };
         let is_dry = arguments.dry_run || plan.plan().mode == Mode::Show;
         if is_dry {
-            // The digest of what is shown does not depend on a store.
+            // The digest of a preview does not depend on a store.
             store = None;
         } else if store.is_none() && !arguments.no_store {
             store = Some(open_store()?);

@@ -312,7 +312,7 @@ fn choices(
     Ok(chosen)
 }
 
-/// The word for all steps with an unknown outcome, unless a step has this id.
+/// The argument that means all steps with an unknown outcome, unless a step has this id.
 const ALL: &str = "all";
 
 /// Expands step arguments: a step, a comma-separated list, or `all` steps with an unknown outcome.

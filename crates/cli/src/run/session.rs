@@ -92,7 +92,7 @@ pub(crate) struct RunSession<'a> {
     pub(crate) loaded: &'a LoadedPlan,
     pub(crate) toolbox: &'a Toolbox,
     pub(crate) service: Planwright,
-    /// The store, unless nothing is stored.
+    /// The store, if the run is stored.
     pub(crate) store: Option<&'a Store>,
     /// The file of durations that overrides those of the store.
     pub(crate) durations: Option<&'a Path>,

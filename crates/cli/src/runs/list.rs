@@ -66,7 +66,7 @@ fn filter(arguments: &RunsArguments) -> RunFilter {
     RunFilter {
         state: arguments.status.map(run_state),
         plan: arguments.plan.clone(),
-        since: arguments.since.map(|since| since.begins(store::now())),
+        since: arguments.since.map(|since| since.moment(store::now())),
         limit: arguments.limit,
     }
 }

@@ -273,7 +273,7 @@ fn decision(line: &LogLineV1, address: &str) -> String {
     }
 }
 
-/// A value on a line of its own.
+/// A value on a separate line.
 fn value(word: &str, value: &Value, room: usize, text: &mut String) {
     let json = beginning(value, room);
     let json = terminal_text::one_line(&json);

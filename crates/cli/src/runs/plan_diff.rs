@@ -1,4 +1,4 @@
-//! `planwright diff PLAN PLAN`: the differences between two plans, in whichever dialects they are written.
+//! `planwright diff PLAN PLAN`: the differences between two plans, which may be in different dialects.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -43,7 +43,7 @@ pub(super) fn diff(
     })
 }
 
-/// A plan in Planwright's own dialect, in which all plans can be written.
+/// A plan in the native dialect, which can express every plan.
 struct PlanParts {
     steps: IndexMap<String, Value>,
     /// The plan without its steps.

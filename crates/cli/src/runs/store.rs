@@ -362,7 +362,7 @@ pub(crate) fn shell_word(name: &impl ToString) -> String {
         .collect();
     match shlex::try_quote(&name) {
         Ok(word) => word.into_owned(),
-        // No NUL is left, which is all that cannot be quoted.
+        // NUL, the only character that cannot be quoted, was removed before.
         Err(_) => String::new(),
     }
 }

@@ -181,7 +181,7 @@ fn gateway_settings(
     Ok(settings)
 }
 
-/// Serves the one client that has started this process.
+/// Serves the client that has started this process.
 async fn over_stdio(
     settings: GatewaySettings,
     upstreams: &Upstreams,
@@ -253,8 +253,8 @@ async fn over_http(
         async move { served.end_client(&client).await }
     });
     let (host, clients) = (Arc::clone(&host), server.clients());
-    // In a task of its own, so that the checks of its plans do not delay connections. Without tokens there is one client, the local user,
-    // who resumes runs by hand, so that nothing is taken over.
+    // In a separate task, so that the checks of its plans do not delay connections. Without tokens there is one client, the local
+    // user, who resumes runs by hand, so that nothing is taken over.
     let taking_over = clients.map(|clients| {
         let task = host.take_over(move |client| clients.has(client));
         tokio::spawn(task)

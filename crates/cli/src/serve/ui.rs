@@ -231,8 +231,8 @@ impl CommandTools {
         Ok(path)
     }
 
-    /// Returns the sources of the tools with which a stored run continues: those that it began with. An imported run has paths of another
-    /// machine, so it gets the tools of this program.
+    /// Returns the tool sources for the continuation of a stored run: those that it began with. An imported run has paths of
+    /// another machine, so it gets the tools of this program.
     fn sources_of(&self, stored: &StoredRun) -> Result<(ToolArguments, PathBuf), CommandError> {
         let tools = &stored.run.tools;
         if stored.imported.is_some() {

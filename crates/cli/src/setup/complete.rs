@@ -1,6 +1,6 @@
-//! Completion of a command line in a shell: commands, flags, and what is stored: plans, runs, their steps, tools.
-//! The script of `planwright completions SHELL` runs the program itself at each completion. The program reads files and the store, and
-//! starts no server. It ignores what it cannot read, because an error would disturb the prompt.
+//! Completion of a command line in a shell: commands, flags, and stored items: plans, runs, their steps, tools. The script of
+//! `planwright completions SHELL` runs the program itself at each completion. The program reads files and the store, and starts
+//! no server. It ignores what it cannot read, because an error would disturb the prompt.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -159,7 +159,7 @@ fn runs() -> Vec<Known> {
         .collect()
 }
 
-/// The steps of the plan or the run that the command line names; of the newest run, if it names none.
+/// The steps of the plan or the run that the command line names, or of the newest run.
 fn steps() -> Vec<Known> {
     let of_file = |word: &String| {
         let path = Path::new(word);
@@ -210,7 +210,7 @@ fn codes() -> Vec<Known> {
         .collect()
 }
 
-/// The words of the command line that is completed, the program's name first.
+/// The words of the command line to complete, starting with the program's name.
 fn words() -> Vec<String> {
     let words = std::env::args_os().skip_while(|word| word != "--").skip(1);
     words

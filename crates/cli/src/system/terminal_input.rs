@@ -40,7 +40,7 @@ enum QuestionState {
     /// No question waits for its answer.
     #[default]
     Idle,
-    /// The cursor is behind a question.
+    /// The cursor is at the end of a question.
     Asked,
     /// The questions are withdrawn.
     Withdrawn,
@@ -54,7 +54,7 @@ struct Withdrawal {
     question: Arc<Mutex<Question>>,
 }
 
-/// Asks questions on a thread of their own. Dropping the future withdraws them.
+/// Asks questions on a separate thread. Dropping the future withdraws them.
 ///
 /// # Errors
 ///
@@ -221,7 +221,7 @@ impl TerminalInput {
         }
         asked.state = QuestionState::Idle;
         if line.is_none() || is_secret {
-            // The end of the input leaves the cursor behind the question, and so does a line without an echo.
+            // The end of the input leaves the cursor after the question, and so does a line without an echo.
             let _ = writeln!(self.terminal);
         }
         line
@@ -235,7 +235,7 @@ impl TerminalInput {
 
         // In the background, the input is that of another process, and the system would stop this one.
         if tcgetpgrp(&self.terminal) == Ok(getpgrp()) {
-            // A terminal that is gone has no answers.
+            // A closed terminal gives no answers.
             let _ = tcflush(&self.terminal, FlushArg::TCIFLUSH);
         }
     }
@@ -244,7 +244,7 @@ impl TerminalInput {
     #[cfg(not(unix))]
     fn discard_input(&self) {}
 
-    /// Reads a line. What a terminal returns after it was typed before the next question, so it is dropped.
+    /// Reads a line. Any further input was typed before the next question was asked, so it is dropped.
     fn line(&mut self) -> Option<String> {
         let mut line = Vec::new();
         let mut bytes = [0; 4096];

@@ -357,9 +357,7 @@ impl Text {
     fn server(&mut self, server: &Pending) {
         let name = &server.identity.server;
         if let Some(origins) = &server.accepted_origins {
-            self.line(&format!(
-                "{name}  another server than the one that was pinned"
-            ));
+            self.line(&format!("{name}  not the pinned server"));
             for origin in origins {
                 self.line(&format!("  - {origin}"));
             }

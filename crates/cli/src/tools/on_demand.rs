@@ -86,7 +86,7 @@ impl OnDemandServer {
             message: Some(format!("starting `{}`", self.name).into()),
             ..CallProgress::default()
         });
-        // The start has a time limit of its own.
+        // The start has a separate time limit.
         let _pause = call.clock.pause();
         let asked = Instant::now();
         self.started.get_or_try_init(|| self.try_start(asked)).await

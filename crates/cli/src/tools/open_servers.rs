@@ -20,7 +20,7 @@ use crate::runs::store;
 use crate::system::environment;
 use crate::view::printer::{Printer, time};
 
-/// The purpose for which a command opens servers.
+/// The purpose of a command that opens servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ServerUse {
     /// Lists of tools, which may be stored ones.
@@ -300,7 +300,7 @@ impl ServerChoice<'_> {
         candidates
     }
 
-    /// Returns true if the stored list of `server` is as new as one that the server would send now.
+    /// Returns true if the stored list of `server` is current.
     fn is_current(&self, server: &ServerName) -> bool {
         match (self.server_use, self.lists.get(server)) {
             (ServerUse::RepeatedLists(since), Some(list)) => {

@@ -191,9 +191,9 @@ fn ask(
     Ok(Some(matches!(answer.as_deref(), Some("y" | "yes"))))
 }
 
-/// Returns all that a file would start or connect to, as it is written: for each server its command line with its folder and environment,
-/// or
-/// its address with its headers. A value is masked if the name of its variable or header says that it is a secret.
+/// Returns everything that a file would start or connect to, as written: for each server its command line with its folder and
+/// environment, or its address with its headers. A value is masked if the name of its variable or header says that it is a
+/// secret.
 pub(super) fn commands(text: &str, file: &str) -> Result<Vec<String>, CommandError> {
     let (config, _) = ServersConfig::parse_as_written(text, file).map_err(|error| {
         let help = error.help.clone();
@@ -244,7 +244,7 @@ fn masked<'a>(name: &str, value: &'a str) -> &'a str {
     }
 }
 
-/// Quotes a word for a shell. Nothing is left out of it, because a person decides by what is shown.
+/// Quotes a word for a shell, in full, because a person decides by the shown command.
 fn shell_quoted(word: impl AsRef<str>) -> String {
     let word = word.as_ref();
     match shlex::try_quote(word) {

@@ -18,8 +18,8 @@ pub(crate) fn fitted(text: &str, columns: usize) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Breaks `text` into lines of at most `columns`, where its words allow it. All lines but the first are indented. What stands between
-/// backticks, such as a command to paste, is one word.
+/// Breaks `text` into lines of at most `columns`, if its words are short enough. All lines but the first are indented. Text
+/// between backticks, such as a command to paste, is not broken.
 pub(crate) fn filled(text: &str, columns: usize, indentation: usize) -> String {
     let mut filled = String::new();
     let mut column = 0;
@@ -44,7 +44,7 @@ fn width(text: &str) -> usize {
     terminal_text::width(&strip_str(text).to_string())
 }
 
-/// The words of `text`. White space between backticks separates none, and stays as it is: it may be part of a name.
+/// The words of `text`. White space between backticks separates no words and is preserved: it may be part of a name.
 fn words(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut is_quoted = false;

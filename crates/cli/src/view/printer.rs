@@ -1,4 +1,4 @@
-//! The printer: all output of the program, the form of its JSON, and words for times, reasons and failures.
+//! The printer: all output of the program, the form of its JSON, and the wording of times, reasons and failures.
 
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -175,7 +175,7 @@ impl Printer {
         std::io::stderr().is_terminal()
     }
 
-    /// Returns true if a person looks at the data itself.
+    /// Returns true if a person reads the data, on a terminal.
     pub(crate) fn shows_data() -> bool {
         std::io::stdout().is_terminal()
     }

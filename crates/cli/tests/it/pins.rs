@@ -305,7 +305,7 @@ fn a_server_that_is_reached_in_another_way_asks_as_a_whole() {
     );
     let shown = scene.changed();
     assert!(
-        shown.starts_with("shop  another server than the one that was pinned\n  - "),
+        shown.starts_with("shop  not the pinned server\n  - "),
         "{shown}"
     );
     assert!(shown.contains("shop.pay  the same definition"), "{shown}");

@@ -25,7 +25,7 @@ pub struct Catalog {
 pub enum Lookup {
     /// Exactly one tool has the name.
     Found(Arc<Tool>),
-    /// Several tools have the name, or the one that has it belongs to another server than the name says.
+    /// Several tools have the name, or the name begins with another server's name.
     Ambiguous(Vec<Arc<Tool>>),
     /// No tool has the name.
     Unknown,

@@ -262,7 +262,7 @@ impl SeenShape {
         add(numbers, || Type::Number);
         add(texts, || Type::Text);
         if lists > 0 {
-            // Items that were not inspected may be anything.
+            // Items that were not inspected may have any type.
             let items = self.items.as_ref().filter(|_| !self.is_open);
             members.push(Type::list_of(
                 items.map_or(Type::Any, |items| items.value_type()),
@@ -289,7 +289,7 @@ impl SeenShape {
             })));
         }
         if members.is_empty() {
-            // If only `null` occurred, later values may be anything.
+            // If only `null` occurred, later values may have any type.
             Type::Any
         } else {
             Type::union(members)
@@ -570,7 +570,7 @@ mod tests {
         let long = Value::list((0..30_000).map(Value::from));
         let mut seen = SeenAnswers::default();
         seen.add(&long);
-        // What was not looked at may be anything.
+        // Parts that were not inspected may have any type.
         assert_eq!(look_up(&seen, &["*", "x"]), "unknown");
     }
 

@@ -349,8 +349,7 @@ impl Tool {
         is_extraction_name(&self.server, &self.name) && self.origin.is_empty()
     }
 
-    /// Returns the tool as the catalog has it: a checked step has a copy of the extraction tool with its own output
-    /// schema.
+    /// Returns the tool of the catalog: a checked step has a copy of the extraction tool with its own output schema.
     pub fn listed(self: &Arc<Self>) -> Arc<Self> {
         if !self.is_extraction() || self.output.is_any() {
             return Arc::clone(self);

@@ -242,8 +242,8 @@ impl CheckedPlan {
         !overlap.is_empty()
     }
 
-    /// Returns the slots of `kind` that the plan reads and none of its steps writes. A plan that shares its caller's
-    /// slots takes them from there.
+    /// Returns the slots of `kind` that the plan reads and none of its steps writes. A plan that shares its caller's slots reads
+    /// those.
     pub fn unwritten_slot_reads(&self, kind: SlotKind) -> impl Iterator<Item = &Read> {
         self.data
             .unwritten_slot_reads

@@ -21,8 +21,8 @@ pub struct CheckContext<'a> {
     pub inputs: &'a Object,
     /// The labels of the results of earlier runs that it refers to.
     pub recalled: &'a RecalledLabels,
-    /// The labels of results that an earlier plan of the same run computed, and that stay although this plan would compute them
-    /// from something else.
+    /// The labels of retained results: an earlier plan of the same run computed them, and they stay although this plan would
+    /// compute them from other data.
     pub retained: Option<&'a StepLabels>,
 }
 

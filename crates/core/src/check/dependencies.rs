@@ -70,7 +70,7 @@ impl DependencyFinder<'_> {
                 edges.add(*on, DependencyKind::Order, false, SelfReference::Forbidden);
             }
         }
-        // In listed order each step waits for the one before, and thus for all earlier ones.
+        // In listed order each step waits for the previous one, and thus for all earlier ones.
         if self.plan.ordering == Ordering::Listed
             && let Some(before) = index.checked_sub(1)
         {

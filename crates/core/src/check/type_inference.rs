@@ -1,4 +1,4 @@
-//! Type inference: the types of the values of a plan, as far as they are known before the run.
+//! Type inference: the types of a plan's values that are known before the run.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -160,7 +160,7 @@ impl<'a> TypeInference<'a> {
         }
     }
 
-    /// Looks up `read`, which stands in `step`.
+    /// Looks up `read`, which occurs in `step`.
     pub(super) fn resolve_read(&self, read: &Read, step: Option<u32>) -> ReadTarget {
         self.resolve(&read.source, &read.path, step)
     }
@@ -261,7 +261,7 @@ impl<'a> TypeInference<'a> {
             Output::Steps(names) => names.iter().map(|name| &name.text).collect(),
         };
         let property = |name: &Arc<str>| {
-            // Each instance has an output of its own.
+            // Each instance has its own output.
             let step = plan
                 .instances
                 .is_empty()
@@ -352,7 +352,7 @@ impl<'a> TypeInference<'a> {
         };
         self.visits_left.set(left);
         let reach = self.look_up_writers(overlap, path);
-        // While a step is looked at, others may be unknown that are known later.
+        // While one step is inferred, the types of later steps may still be unknown.
         if self.depth.get() == 0 {
             self.slots.borrow_mut().insert(key, reach.clone());
         }

@@ -105,7 +105,7 @@ mod tests {
         check(&[&[(0, 2, "x")], &[(1, 3, "y"), (3, 3, "z")]], Some("xcé"));
         check(&[&[(1, 1, "x")], &[(1, 1, "y")]], Some("axbcé"));
         check(&[&[(0, 2, "x"), (1, 3, "y")], &[(2, 3, "C")]], Some("abCé"));
-        // Not at the border of a character, or behind the end.
+        // Not at a character boundary, or after the end.
         check(&[&[(4, 5, "e")]], None);
         check(&[&[(3, 9, "e")], &[(0, 1, "x")]], Some("xbcé"));
     }

@@ -340,7 +340,7 @@ impl Diagnostics {
 
 /// The sentence that a model reads in place of violations of the flow policy. It names neither values nor paths, so that an
 /// attacker who speaks through the model learns nothing from it.
-pub const FLOW_REFUSAL: &str = "the policy of the person whose tools these are does not let this plan pass its data on; the person can see why";
+pub const FLOW_REFUSAL: &str = "the flow policy of the owner of these tools forbids this use of their data; the owner can see the reason";
 
 impl Diagnostics {
     /// Returns the diagnostics that a model may read, and whether [`FLOW_REFUSAL`] takes the place of errors among the

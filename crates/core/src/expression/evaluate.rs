@@ -159,7 +159,7 @@ impl<'a> Evaluation<'a> {
                     other => {
                         let kind = with_article(&other);
                         return Err(EvaluationError::failed(format!(
-                            "{kind} cannot stand between brackets"
+                            "{kind} cannot be an index"
                         )));
                     }
                 };
@@ -295,7 +295,7 @@ fn truth(value: &Value, sign: &str) -> Result<bool> {
     })
 }
 
-/// An error in a text between `${` and `}`. It is behind a pointer, since a plan has many results of the parser and few errors.
+/// An error in a text between `${` and `}`. It is boxed, since a plan has many results of the parser and few errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpressionError(Box<ExpressionErrorDetails>);
 

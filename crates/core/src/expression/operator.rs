@@ -118,7 +118,7 @@ impl BinaryOperator {
 
     fn unsupported(self, left: &Value, right: &Value) -> EvaluationError {
         EvaluationError::Failed(format!(
-            "`{}` cannot stand between {} and {}",
+            "`{}` cannot combine {} and {}",
             self.sign(),
             with_article(left),
             with_article(right)
@@ -183,7 +183,7 @@ pub(super) fn compare(left: &Value, right: &Value) -> Option<Ordering> {
 pub(super) fn negate(value: &Value) -> Result<Value, EvaluationError> {
     let Value::Number(number) = value else {
         return Err(EvaluationError::Failed(format!(
-            "`-` cannot stand before {}",
+            "`-` cannot be applied to {}",
             with_article(value)
         )));
     };
@@ -205,7 +205,7 @@ pub(super) fn double(number: &Number) -> f64 {
     number.as_f64().unwrap_or(f64::NAN)
 }
 
-/// Returns the index that a number in brackets means, if it is an integer.
+/// Returns the index for a number in brackets, if it is an integer.
 pub(super) fn whole_index(number: &Number) -> Option<i64> {
     number.as_i64().or_else(|| {
         let double = number.as_f64()?;

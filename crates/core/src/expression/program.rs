@@ -225,7 +225,7 @@ impl<'t> Binder<'t> {
     }
 }
 
-/// Marks a read as one that need not exist.
+/// Marks a read as optional.
 fn lenient(read: Read) -> Read {
     read.or_missing(Missing::Null)
 }
@@ -263,7 +263,7 @@ fn form_reads(form: &Form) -> Vec<Read> {
     }
 }
 
-/// Returns true if `tree` uses no variable of a loop outside it. `loops` counts the loops of its own.
+/// Returns true if `tree` uses no variable of a loop outside it. `loops` counts the loops inside it.
 fn is_closed(tree: &Tree, loops: usize) -> bool {
     let all = |trees: &[Tree]| trees.iter().all(|tree| is_closed(tree, loops));
     match tree {

@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use self::slots::{MAX_WRITERS, SlotWrites};
 use super::graph::{Flags, LabelGraph, LabelOrigin, NodeId};
 use super::labels::{LabelStore, LabelsId};
-use super::parameters::{AllArgumentRules, Argument, ArgumentPart, arguments};
+use super::parameters::{AllArgumentRules, ArgumentPart, CallArgument, arguments};
 use super::policy::{FlowPolicy, PlannerLabel};
 use super::report::{Confidentiality, FlowEdge, FlowReport, Integrity, ValueLabels};
 use super::report_builder::{ReportBuilder, StepParameter};
@@ -34,8 +34,8 @@ pub struct FlowContext<'a> {
     pub with_edges: bool,
     /// The labels of the results of earlier runs that the plan refers to.
     pub recalled: Option<&'a RecalledLabels>,
-    /// The labels of results that an earlier plan of the same run computed, and that stay although this plan would compute them
-    /// from something else.
+    /// The labels of retained results: an earlier plan of the same run computed them, and they stay although this plan would
+    /// compute them from other data.
     pub retained: Option<&'a StepLabels>,
 }
 
@@ -104,8 +104,8 @@ impl<'a> FlowAnalysis<'a> {
     }
 }
 
-/// Returns the labels of the outputs of the steps of `plan`, inner plans left out. Servers have stated the labels `stated`
-/// for the outputs of steps.
+/// Returns the labels of the outputs of the steps of `plan`, without inner plans. `stated` are the labels that servers have
+/// stated for outputs.
 pub fn step_labels(
     plan: &CheckedPlan,
     context: FlowContext<'_>,
@@ -239,11 +239,11 @@ struct KnownLabels {
     items: HashMap<u32, LabelsId, Hashing>,
     /// The labels of what each step reads as arguments, or computes.
     arguments: ByStep<LabelsId>,
-    /// The labels of what is converted in a step, or in one before it, whose failure ends the plan.
+    /// The labels of the values whose conversion may end the plan, in a step or in an earlier one.
     failures: ByStep<NodeId>,
     /// The labels of the conditions that decide whether a step has an output.
     presence: ByStep<NodeId>,
-    /// The labels of what decides whether the parts of the outputs of inner plans exist.
+    /// The labels of the values that decide whether the parts of the outputs of inner plans exist.
     presence_of_outputs: HashMap<u32, NodeId, Hashing>,
     /// The same for each part that is the output of a step of the inner plan.
     presence_by_name: HashMap<(u32, Arc<str>), NodeId, Hashing>,
@@ -318,7 +318,7 @@ impl<'a> PlanScope<'a, '_> {
         format!("{}{}", self.prefix, step.id).into()
     }
 
-    /// Returns the positions of the steps, each after those that it depends on, as far as there is such an order.
+    /// Returns the positions of the steps, each after its dependencies, unless they form a cycle.
     fn data_order(&self) -> Vec<u32> {
         let steps = self.plan.steps();
         // Most plans are written in such an order.
@@ -584,7 +584,7 @@ impl<'a> Analysis<'a> {
                 };
                 let part = ArgumentPart::Node(&step.args);
                 for argument in arguments(&mut self.store, rules, tool, part, labels) {
-                    let Argument {
+                    let CallArgument {
                         parameter,
                         guard,
                         leaves,

@@ -24,7 +24,7 @@ static EXTRACTION: LazyLock<Arc<Tool>> = LazyLock::new(|| Arc::new(Tool::extract
 /// A tool that does not list its fields may have any, so a rule for them is not warned about.
 pub fn uncovered_rules(policy: &FlowPolicy, catalog: &Catalog) -> Vec<Diagnostic> {
     let tools: Vec<&Arc<Tool>> = catalog.tools().collect();
-    // Without any tool, nothing can be said about rules.
+    // Without any tool, no rule can be judged.
     if tools.is_empty() {
         return Vec::new();
     }

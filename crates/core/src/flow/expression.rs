@@ -57,7 +57,7 @@ struct ExpressionWalk<'w, 'a> {
 impl<'a> ExpressionWalk<'_, 'a> {
     fn labels(&mut self, tree: &Tree) -> LabelsId {
         match tree {
-            // Binding replaces reads, so none is left here.
+            // Binding has replaced all reads.
             Tree::Literal(value) => self.bound.store().literal(value),
             Tree::Read(_) => self.bound.store().planner(),
             Tree::Bound(index) => self.bound.bound(*index, &[]),
@@ -134,7 +134,7 @@ impl<'a> ExpressionWalk<'_, 'a> {
         start
     }
 
-    /// Returns what `labels` makes of the values from `start` on, which are removed.
+    /// Removes the values from `start` on, and returns the result of `labels` for them.
     fn finish(
         &mut self,
         start: usize,
@@ -313,7 +313,7 @@ fn call(store: &mut LabelStore<'_>, function: &str, values: &[LabelsId]) -> Labe
             let length = store.graph.join(lengths);
             store.with(tuples, length)
         }
-        // The value is one of the items, and all of them decide which one.
+        // The result is one of the items, and depends on all of them.
         ("min" | "max", [list]) => {
             let compared = store.join(*list);
             let item = store.item(*list);
@@ -342,7 +342,7 @@ fn call(store: &mut LabelStore<'_>, function: &str, values: &[LabelsId]) -> Labe
         (name, _) if name.starts_with("math.") || name.starts_with("lists.") => {
             store.number_from(values)
         }
-        // All others make a new text of everything that they read.
+        // All other functions make a new text from everything that they read.
         _ => store.computed_from(values),
     }
 }

@@ -443,7 +443,7 @@ pub(super) struct GraphSearch<'g> {
     visits_left: usize,
 }
 
-/// Nodes, each with another one. Most searches see a few, which are compared one by one and need no list.
+/// A map from nodes to nodes. Most searches see only a few, which are compared one by one and need no allocation.
 struct SeenNodes {
     few: [(NodeId, Option<NodeId>); MAX_COMPARED],
     /// The number of nodes among `few`.

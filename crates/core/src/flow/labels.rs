@@ -1,4 +1,4 @@
-//! Labels by field: the labels of a value, as far as its structure is known.
+//! Labels by field: the labels of the known parts of a value.
 
 mod fields;
 mod lengths;
@@ -45,7 +45,7 @@ pub(super) struct LabelsId(u32);
 /// The structure of labelled values. Its parts are in lists of the store, so that it is small: a plan has many values.
 #[derive(Clone, Copy, Debug)]
 enum Labels {
-    /// The value and everything in it has one label.
+    /// The value has one label, together with all of its parts.
     Whole(NodeId),
     /// A value without fields, such as a text, or a list of such values.
     Scalar(NodeId),
@@ -53,7 +53,7 @@ enum Labels {
     Number(NodeId),
     /// A part of a tool's output, labelled by the policy.
     Output(OutputPart),
-    /// A value of a type, which has one label with everything in it.
+    /// A value of a type, with one label for it and all of its parts.
     Typed(TypeId, NodeId),
     /// An object with these fields.
     Object(FieldRange, Keys),
@@ -75,7 +75,7 @@ enum Labels {
 /// The fields of a value besides those that are known by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum OtherFields {
-    /// There are none.
+    /// The value has no other fields.
     None,
     /// The output of a tool may have fields that its schema does not list.
     Unlisted,
@@ -574,7 +574,7 @@ impl<'a> LabelStore<'a> {
         known.map_or(Labels::List(self.nothing), |value| value.labels)
     }
 
-    /// Returns the join over a value and everything in it.
+    /// Returns the join over a value and all of its parts.
     pub(super) fn join(&mut self, id: LabelsId) -> NodeId {
         let known = self.values.get(id.0 as usize);
         if let Some(known) = known.and_then(|value| value.joined) {

@@ -20,7 +20,7 @@ const MAX_FIELDS: usize = 1_000;
 /// Maximum nesting of fields that are labelled apart.
 const MAX_DEPTH: usize = 12;
 
-/// The key of a field whose name is computed. Any rule may apply to it; no rule makes it trusted but one for all names.
+/// The key of a field whose name is computed. Any rule may apply to it; only a rule for all names makes it trusted.
 pub(super) const ANY_KEY: &str = "*";
 
 /// The rules that apply to the outputs of one tool.
@@ -53,7 +53,7 @@ impl<'a> OutputRules<'a> {
         }
     }
 
-    /// Returns the label of the field at `path`, apart from what is inside it.
+    /// Returns the label of the field at `path`, without its inner fields.
     fn flags(&self, path: &[Arc<str>]) -> Flags {
         let may_cover =
             |rules: &[&FlowRule]| rules.iter().any(|rule| rule.pattern.may_cover_field(path));
@@ -104,8 +104,8 @@ impl<'a> OutputRules<'a> {
         rules.any(|rule| rule.pattern.covers_field(path))
     }
 
-    /// Returns the label of a value at `path` that is not an object by its schema. A rule that spells a path into it says that it
-    /// may be one.
+    /// Returns the label of a value at `path` that is not an object according to its schema. If a rule names a path inside the
+    /// value, it may be an object after all.
     fn scalar(&self, path: &[Arc<str>]) -> Flags {
         let here = self.flags(path);
         let leads_inside = |rules: &[&FlowRule]| {
@@ -268,7 +268,7 @@ impl<'a> ToolOutputs<'a> {
     }
 }
 
-/// Returns a path with dots, as far as its names are known: a computed key may be any.
+/// Returns the part of a path with known names, with dots: a computed key may be any name.
 fn dotted(path: &[Arc<str>]) -> Arc<str> {
     let mut names = path.iter().take_while(|name| ***name != *ANY_KEY);
     match (names.next(), names.next()) {
@@ -395,7 +395,7 @@ fn is_scalar(shape: &Type) -> bool {
     )
 }
 
-/// Returns false if values of the type `shape` certainly have no fields, and contain nothing that has.
+/// Returns false if values of the type `shape` certainly have no fields at any depth.
 pub(super) fn may_have_fields(shape: &Type) -> bool {
     shape.members().iter().any(|member| match member {
         Type::Any | Type::Object(_) | Type::Literal(Value::Object(_) | Value::List(_)) => true,

@@ -11,13 +11,13 @@ use crate::plan::{Node, NodeKind};
 use crate::schema::{Additional, ObjectType, Type};
 use crate::{Hashing, Place, Tool, Value};
 
-/// Maximum nesting of arguments that are looked at one by one.
+/// Maximum nesting of arguments that are inspected one by one.
 const MAX_DEPTH: usize = 16;
 
-/// Maximum number of fields of a schema that are looked at for one call.
+/// Maximum number of fields of a schema that are inspected for one call.
 const MAX_FIELDS: usize = 2_000;
 
-/// The rules that apply to the parameters of some tools, and the parameters that were looked at.
+/// The rules that apply to the parameters of some tools, and the inspected parameters.
 #[derive(Debug)]
 pub(super) struct ArgumentRules<'a> {
     guards: Vec<ParameterMatch<'a>>,
@@ -43,7 +43,7 @@ struct ToolParameter {
     leaves: Option<Arc<str>>,
     decides: bool,
     fields: HashMap<Arc<str>, ParameterId, Hashing>,
-    /// The position among what was found about the arguments of the current call.
+    /// The position among the findings about the arguments of the current call.
     found: Option<usize>,
 }
 
@@ -284,12 +284,12 @@ impl ArgumentPart<'_> {
 }
 
 /// A guarded or leaving parameter of a call.
-pub(super) struct Argument {
+pub(super) struct CallArgument {
     /// The path of the parameter, with dots.
     pub(super) parameter: Arc<str>,
     /// The rule that guards it.
     pub(super) guard: Option<Arc<str>>,
-    /// The rule by which it leaves.
+    /// The rule that makes it leave.
     pub(super) leaves: Option<Arc<str>>,
     /// True if it counts what decided the call.
     pub(super) decides: bool,
@@ -304,9 +304,9 @@ pub(super) fn arguments(
     tool: &Tool,
     part: ArgumentPart<'_>,
     labels: LabelsId,
-) -> Vec<Argument> {
+) -> Vec<CallArgument> {
     let state = State {
-        // No call acts on what an extraction reads.
+        // No call acts on the input of an extraction.
         guarded: rules.guards.is_empty() || tool.is_extraction(),
         leaving: rules.leaves.is_empty(),
     };
@@ -334,7 +334,7 @@ pub(super) fn arguments(
             continue;
         };
         parameter.found = None;
-        arguments.push(Argument {
+        arguments.push(CallArgument {
             decides: found.guard.is_some() && parameter.decides,
             parameter: Arc::clone(&parameter.name),
             guard: found.guard,
@@ -349,7 +349,7 @@ pub(super) fn arguments(
     if let (true, Some(guard)) = (decided, guard)
         && !arguments.iter().any(|argument| argument.decides)
     {
-        arguments.push(Argument {
+        arguments.push(CallArgument {
             parameter: Arc::from(""),
             guard: Some(guard.text()),
             leaves: None,
@@ -387,7 +387,7 @@ enum RuleKind {
     Leaves,
 }
 
-/// The kinds of rules that need no further search, since there are none or one applies to a parameter around.
+/// The kinds of rules that need no further search: there are no such rules, or one already applies to an enclosing parameter.
 #[derive(Clone, Copy)]
 struct State {
     guarded: bool,
@@ -425,7 +425,7 @@ impl ArgumentWalk<'_, '_, '_> {
             return;
         }
         let is_written = matches!(part, ArgumentPart::Node(_) | ArgumentPart::Value(..));
-        // What the plan spells out is no deeper than a text may be.
+        // The depth of values that the plan spells out is bounded by the depth of the plan's text.
         if self.depth > MAX_DEPTH && !is_written {
             return self.unknown(part.place(), labels, at, state);
         }
@@ -590,7 +590,7 @@ impl ArgumentWalk<'_, '_, '_> {
         }
     }
 
-    /// Looks at the fields of a value that may be anything, as far as the plan shows them.
+    /// Inspects the fields of a value of unknown type that the plan spells out.
     fn anything(
         &mut self,
         part: ArgumentPart<'_>,
@@ -643,8 +643,8 @@ impl ArgumentWalk<'_, '_, '_> {
     }
 
     /// Adds a parameter whose value may have fields that the schema of its tool does not list, if a value may leave through one
-    /// of them, or if a guard spells a path to it. Without such a guard the value is taken to have those that are known: tools
-    /// without schemas would have nothing but guarded parameters otherwise. The fields that are `listed` are looked at already.
+    /// of them, or if a guard spells a path to it. Without such a guard the value is assumed to have only known fields: otherwise
+    /// all parameters of tools without schemas would be guarded. The `listed` fields have been inspected already.
     fn unlisted(
         &mut self,
         place: Place,
@@ -733,7 +733,7 @@ pub struct ParameterRule {
     pub parameter: Arc<str>,
     /// The rule that guards it.
     pub guard: Option<Arc<str>>,
-    /// The rule by which values leave through it.
+    /// The rule that makes values leave through it.
     pub leaves: Option<Arc<str>>,
     /// True if what decided the call counts.
     pub decides: bool,

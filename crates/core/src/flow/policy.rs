@@ -305,13 +305,13 @@ impl FlowPattern {
     }
 }
 
-/// Returns true if `names` and `keys` match as far as both go.
+/// Returns true if the shorter one of `names` and `keys` matches the start of the other.
 fn starts(names: &[Arc<str>], keys: &[&str]) -> bool {
     let mut pairs = names.iter().zip(keys);
     pairs.all(|(name, key)| matches_name(name, key))
 }
 
-/// Returns true if `names` and `keys` may match as far as both go.
+/// Returns true if the shorter one of `names` and `keys` may match the start of the other.
 fn may_start(names: &[Arc<str>], keys: &[&str]) -> bool {
     let mut pairs = names.iter().zip(keys);
     pairs.all(|(name, key)| may_match(name, key))

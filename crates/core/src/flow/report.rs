@@ -82,7 +82,7 @@ pub struct FlowOrigin {
     pub tool: Arc<str>,
     /// The path of the field in the output; empty for the whole output.
     pub field: Arc<str>,
-    /// True for the error of the step: its text is untrusted whichever rules there are.
+    /// True for the error of the step: its text is untrusted, and no rule changes that.
     #[serde(skip)]
     pub is_error: bool,
 }
@@ -98,7 +98,7 @@ pub struct FlowParameter {
     pub parameter: Arc<str>,
     /// The rule that guards the parameter.
     pub guard: Option<Arc<str>>,
-    /// The rule by which values leave through the parameter.
+    /// The rule that makes values leave through the parameter.
     pub leaves: Option<Arc<str>>,
     /// The integrity of the value.
     pub integrity: Integrity,
@@ -188,7 +188,7 @@ impl Serialize for FlowParameter {
     }
 }
 
-/// The sources of a value, as far as they can be listed.
+/// The sources of a value, up to a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FlowSources {
     /// All sources of the value.
@@ -240,8 +240,8 @@ impl FlowSources {
 }
 
 impl FlowParameter {
-    /// Returns what a person who decides about the call should know: the violation, and the way of the value, one place
-    /// a line.
+    /// Returns the text for the person who decides about the call: the violation, and the path of the value with one place a
+    /// line.
     pub fn explanation(&self) -> Vec<String> {
         let Some(code) = self.code else {
             return Vec::new();
@@ -265,9 +265,9 @@ pub struct FlowEdge {
     pub from: Arc<str>,
     /// The step that reads: its arguments, its condition or the list of its loop.
     pub to: Arc<str>,
-    /// The integrity of everything that is read.
+    /// The joined integrity of all values that the step reads.
     pub integrity: Integrity,
-    /// The confidentiality of everything that is read.
+    /// The joined confidentiality of all values that the step reads.
     pub confidentiality: Confidentiality,
 }
 
@@ -301,9 +301,9 @@ pub struct FlowReport {
     pub planner: PlannerLabel,
     /// The [digest](super::FlowPolicy::digest) of the policy.
     pub policy: Arc<str>,
-    /// The labels of what the plan's output selects.
+    /// The labels of the plan's output.
     pub output: ValueLabels,
-    /// The sources of what the plan's output selects.
+    /// The sources of the plan's output.
     pub output_sources: FlowSources,
     /// True if the plan's output may contain an untrusted text: one that is not a constant of a schema. A planner that reads
     /// such an output is exposed.
@@ -346,8 +346,8 @@ impl FlowReport {
         positions.filter_map(|position| self.parameters.get(*position))
     }
 
-    /// Returns true if the output of the step at `path` would expose who reads the output of the plan, if it had texts where its
-    /// schema has none.
+    /// Returns true if the output of the step at `path` would expose the reader of the plan's output if it had texts at places
+    /// where its schema has none.
     pub fn may_expose_by(&self, path: &str) -> bool {
         !self.exposes
             && self.output.integrity == Integrity::Untrusted

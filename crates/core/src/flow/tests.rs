@@ -26,17 +26,17 @@ fn object(fields: Vec<(&str, Node)>) -> Node {
     Node::object(fields.collect(), Place::NOWHERE)
 }
 
-/// A plan of `groups` groups of steps: a call, a loop over its items, a slot, and a replacement for a failed call. Each group
-/// reads the one before.
+/// Creates a plan of `groups` groups of steps: a call with a replacement output, a loop over its items, and a value that is written to a
+/// slot. Each group reads the previous one.
 fn plan(groups: usize) -> Plan {
     let mut steps = Vec::new();
     for group in 0..groups {
-        let before = group.checked_sub(1);
-        let read = |text: String| match before {
+        let previous = group.checked_sub(1);
+        let read = |text: String| match previous {
             Some(_) => reference(&text),
             None => Node::literal(Value::from("x"), Place::NOWHERE),
         };
-        let last = before.unwrap_or_default();
+        let last = previous.unwrap_or_default();
         let mut call = Step::call(
             format!("call{group}").as_str(),
             "s.read",
@@ -107,7 +107,7 @@ fn the_graph_grows_linearly_with_the_plan() {
     for pair in sizes.windows(2) {
         assert!(pair[1] * 100 <= pair[0] * 202, "{sizes:?}");
     }
-    // 150 steps have some eleven nodes each.
+    // Each of the 150 steps has about eleven nodes.
     assert!(sizes[0] < 150 * 15, "{sizes:?}");
 }
 
@@ -133,7 +133,7 @@ fn a_result_of_an_earlier_plan_has_labels_of_its_own() {
     };
     let catalog: Catalog = [Tool::new("s", "send")].into_iter().collect();
     let policy = Policy::new().with_flow(FlowPolicy::default());
-    let found = |retained: Option<ValueLabels>| {
+    let analyse = |retained: Option<ValueLabels>| {
         let retained: StepLabels = retained
             .map(|retained| ("said".into(), retained))
             .into_iter()
@@ -146,27 +146,30 @@ fn a_result_of_an_earlier_plan_has_labels_of_its_own() {
         let flow = checked.flow().unwrap();
         let parameters: Vec<String> = flow
             .violations()
-            .map(|found| {
-                let path: Vec<&str> = found.path().iter().map(|hop| &*hop.text).collect();
-                format!("{}: {}", found.parameter, path.join("; "))
+            .map(|violation| {
+                let path: Vec<&str> = violation.path().iter().map(|hop| &*hop.text).collect();
+                format!("{}: {}", violation.parameter, path.join("; "))
             })
             .collect();
         (parameters, flow.exposes)
     };
-    assert_eq!(found(None), (vec![], false));
-    assert_eq!(found(Some(ValueLabels::new(false, false))), (vec![], false));
-    let (parameters, exposes) = found(Some(ValueLabels::new(true, false)));
+    assert_eq!(analyse(None), (vec![], false));
+    assert_eq!(
+        analyse(Some(ValueLabels::new(false, false))),
+        (vec![], false)
+    );
+    let (parameters, exposes) = analyse(Some(ValueLabels::new(true, false)));
     assert_eq!(
         parameters,
         [
-            "to: `said` has it from an earlier plan of the run; passes `${said.who}` in `send`; reaches the parameter `to` of `s.send` in `send`"
+            "to: `said` kept its result from an earlier plan of the run; passes `${said.who}` in `send`; reaches the parameter `to` of `s.send` in `send`"
         ]
     );
     assert!(exposes);
 }
 
 #[test]
-fn no_rule_is_advised_that_would_not_help() {
+fn the_help_names_only_rules_that_remove_the_violation() {
     let mut get = Step::call("get", "s.get", object(vec![]));
     get.on_error = OnError::Continue;
     let send = |to: Node| Step::call("send", "s.send", object(vec![("to", to)]));
@@ -186,7 +189,7 @@ fn no_rule_is_advised_that_would_not_help() {
         help.unwrap_or_else(|| panic!("{from}: {diagnostics:#?}"))
     };
     let untrusted = |from: &str| help(from, FlowPolicy::default());
-    // An error is untrusted whichever rule there is; a field of an output with the same name is not.
+    // No rule makes an error trusted, but a rule can cover an output field that is named `error`.
     let person = "take the value from a trusted source, or make it an input; or a person decides the call when the plan runs";
     assert_eq!(untrusted("results.get.error.message"), person);
     assert_eq!(untrusted("results.get.error.message + get.name"), person);
@@ -196,7 +199,7 @@ fn no_rule_is_advised_that_would_not_help() {
             "{person}; or add `s.get:error` to `trusted` in `[flow]` of your own planwright.toml"
         )
     );
-    // It is private if its tool is.
+    // An error is private if its tool is.
     let private = |from: &str| {
         help(
             from,

@@ -13,8 +13,8 @@ use crate::{Code, Place, Sources};
 /// Maximum number of sources of a parameter in the report.
 pub(super) const MAX_ORIGINS: usize = 100;
 
-/// Maximum number of nodes that all searches in the graph of one plan visit. After that, sources and ways are left out: a
-/// hostile plan may have many parameters with long ways.
+/// Maximum number of nodes that all searches in the graph of one plan visit. After that, sources and paths are omitted: a hostile
+/// plan may have many parameters with long paths.
 const MAX_VISITS: usize = 500_000;
 
 /// The label graph of a plan whose analysis is complete, and the texts with the places in it.
@@ -113,7 +113,7 @@ pub(super) struct LabelViolation {
     pub(super) node: NodeId,
 }
 
-/// The labels of a parameter, and what was found about them.
+/// The labels of a parameter, and the search results for them.
 #[derive(Clone, Debug)]
 pub(super) struct Traces {
     graph: Arc<FlowGraph>,
@@ -162,7 +162,7 @@ impl PathEnd {
     }
 }
 
-/// The words for the parameter at a path.
+/// The phrase for the parameter at a path.
 struct ParameterWords<'a>(&'a str);
 
 impl fmt::Display for ParameterWords<'_> {
@@ -247,7 +247,7 @@ impl Traces {
         }
     }
 
-    /// Replaces what is shown by what became known while the plan runs.
+    /// Replaces the shown labels by those that became known while the plan runs.
     pub(super) fn show(&mut self, shown: ShownTraces) {
         self.shown = OnceLock::from(Box::new(shown));
     }
@@ -315,7 +315,9 @@ fn describe_origin(origin: &LabelOrigin) -> String {
         } => {
             format!("`{tool}` gives `{field}` in `{step}`")
         }
-        LabelOrigin::Retained(step) => format!("`{step}` has it from an earlier plan of the run"),
+        LabelOrigin::Retained(step) => {
+            format!("`{step}` kept its result from an earlier plan of the run")
+        }
         LabelOrigin::Planner => {
             "the author of the plan wrote it after reading untrusted text".to_owned()
         }

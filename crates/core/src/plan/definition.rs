@@ -56,8 +56,8 @@ impl Plan {
         }
     }
 
-    /// Returns the first `steps` steps as a plan of their own: the known part of a plan that is
-    /// still being written. The result selects every output, since the selection may come later.
+    /// Returns the first `steps` steps as a separate plan: the known part of a plan that is still being written. The result
+    /// selects every output, since the selection may come later.
     #[must_use]
     pub fn beginning(&self, steps: usize) -> Self {
         let mut beginning = self.clone();
@@ -128,17 +128,17 @@ impl PartialEq for Plan {
 pub struct Input {
     /// The name.
     pub name: Arc<str>,
-    /// The way in which steps read the input.
+    /// The syntax that steps use to read the input.
     pub kind: InputKind,
     /// The JSON Schema that the value must fit; `null` accepts any value.
     pub schema: Value,
-    /// The value used if none is given. An input without a default is required.
+    /// The default value. An input without a default is required.
     pub default: Option<Value>,
     /// The source place of the declaration.
     pub place: Place,
 }
 
-/// The way in which steps read an input.
+/// The syntax that steps use to read an input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InputKind {
     /// Read as an input.

@@ -56,8 +56,8 @@ pub struct Read {
     pub(crate) position: StepIndex,
 }
 
-/// The position in its plan of the step that a read names, known once the plan was checked. It adds
-/// nothing to the step's id, so it does not take part in comparisons.
+/// The position in its plan of the step that a read names, known once the plan was checked. Comparisons ignore it, since it
+/// follows from the step's id.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct StepIndex(pub(crate) Option<u32>);
 
@@ -234,7 +234,7 @@ impl Read {
     /// Returns the effect of a missing value in its canonical form: a whole value is never missing,
     /// and items can lack a part only if a field is read after [`Segment::Each`].
     pub(crate) fn meaning_of_missing(&self) -> Missing {
-        // Equal meanings must have the same digest, whatever was written.
+        // Equal meanings must have the same digest, however they are written.
         let mut from_items = self.path.iter().skip_while(|one| **one != Segment::Each);
         match self.missing {
             _ if self.path.is_empty() => Missing::Fail,
@@ -330,7 +330,7 @@ impl fmt::Display for SlotPath {
 pub struct Writes {
     /// The target slots.
     pub targets: Targets,
-    /// The way in which the output combines with the current content.
+    /// The method that combines the output with the current content.
     pub method: Method,
     /// The source place of the declaration.
     pub place: Place,
@@ -355,7 +355,7 @@ impl Targets {
     }
 }
 
-/// The way in which an output combines with the current content of a slot.
+/// The method that combines an output with the current content of a slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
     /// Replaces the content.

@@ -1,5 +1,5 @@
-//! The retry policy of calls. This is its one definition: plans, flags and digests take its fields, their names, defaults and
-//! descriptions from [`RETRY_FIELDS`].
+//! The retry policy of calls. [`RETRY_FIELDS`] is the only list of its fields, with their names, defaults and descriptions: plans,
+//! flags and digests all use it.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -22,7 +22,7 @@ impl Default for RetryPolicy {
     }
 }
 
-/// The fields of a retry policy. A plan that states a policy has to state the first one.
+/// The fields of a retry policy. The first one is required in a plan's `retry`.
 pub const RETRY_FIELDS: &[RetryField] = &[
     RetryField {
         name: "attempts",
@@ -75,16 +75,16 @@ pub struct RetryAccess<T> {
     pub set: fn(&mut RetryPolicy, T),
 }
 
-/// The retry policy of a step: the fields that it states. The others are those of the run's policy.
+/// The retry policy of a step: overrides of some fields of the run's policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retry {
-    /// The stated fields, and defaults for the others.
+    /// The values of the stated fields; the other fields have unused defaults.
     policy: RetryPolicy,
     is_stated: [bool; RETRY_FIELDS.len()],
 }
 
 impl Retry {
-    /// Creates a policy with this number of attempts.
+    /// Creates a policy that states the number of attempts only.
     pub fn new(attempts: NonZeroU32) -> Self {
         let mut is_stated = [false; RETRY_FIELDS.len()];
         if let Some(first) = is_stated.first_mut() {
@@ -97,7 +97,7 @@ impl Retry {
         Self { policy, is_stated }
     }
 
-    /// States one more field, by `set`.
+    /// States `field` as well, whose value `set` writes.
     #[must_use]
     pub fn with(mut self, field: &RetryField, set: impl FnOnce(&mut RetryPolicy)) -> Self {
         let known = RETRY_FIELDS.iter().zip(&mut self.is_stated);
@@ -122,20 +122,20 @@ impl Retry {
         self.policy.attempts
     }
 
-    /// Returns all fields, in the order of [`RETRY_FIELDS`], with the policy that has their values if the step states them.
+    /// Returns all fields in the order of [`RETRY_FIELDS`], each stated one with the policy to read its value from.
     pub fn fields(&self) -> impl Iterator<Item = (&'static RetryField, Option<&RetryPolicy>)> {
         let fields = RETRY_FIELDS.iter().zip(self.is_stated);
         fields.map(|(field, is_stated)| (field, is_stated.then_some(&self.policy)))
     }
 
-    /// Returns the stated fields with the policy that has their values.
+    /// Returns the stated fields, each with the policy to read its value from.
     pub fn stated(&self) -> impl Iterator<Item = (&'static RetryField, &RetryPolicy)> {
         self.fields()
             .filter_map(|(field, stated)| Some((field, stated?)))
     }
 
-    /// Returns the policy `run` with the stated fields in place of its own.
-    pub fn over(&self, run: RetryPolicy) -> RetryPolicy {
+    /// Returns the policy of the run, overridden by the stated fields.
+    pub fn merged_into(&self, run: RetryPolicy) -> RetryPolicy {
         let mut policy = run;
         for (field, stated) in self.stated() {
             match &field.kind {
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_states_a_part_of_the_policy() {
+    fn a_step_overrides_fields_of_the_run() {
         let run = RetryPolicy {
             attempts: NonZeroU32::MIN,
             delay: Duration::from_secs(7),
@@ -160,20 +160,20 @@ mod tests {
         let three = NonZeroU32::new(3).unwrap();
         let retry = Retry::new(three);
         assert_eq!(
-            retry.over(run),
+            retry.merged_into(run),
             RetryPolicy {
                 attempts: three,
                 ..run
             }
         );
         let retry = retry.with_delay(Duration::ZERO);
-        assert_eq!(retry.over(run).delay, Duration::ZERO);
+        assert_eq!(retry.merged_into(run).delay, Duration::ZERO);
         let stated: Vec<&str> = retry.stated().map(|(field, _)| field.name).collect();
         assert_eq!(stated, ["attempts", "delay"]);
     }
 
     #[test]
-    fn a_field_is_the_same_for_reading_and_writing() {
+    fn each_field_reads_back_the_value_that_was_set() {
         for field in RETRY_FIELDS {
             let mut policy = RetryPolicy::default();
             match &field.kind {

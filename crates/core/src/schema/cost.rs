@@ -101,7 +101,7 @@ impl<'a> SchemaIndex<'a> {
             let is_resource = fields.get("$id").is_some_and(|id| id.as_text().is_some());
             let number = match resource {
                 Some(number) if !is_resource => number,
-                // The root and each `$id` start a resource of their own.
+                // The root and each `$id` start a new schema resource.
                 _ => {
                     self.resources.push(value);
                     self.resources.len() - 1

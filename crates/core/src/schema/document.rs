@@ -52,8 +52,8 @@ impl Schema {
             .clone()
     }
 
-    /// Creates a schema from its JSON; `null` accepts any value. The text is parsed on first use, and references out of
-    /// the text make the schema malformed, since nothing is ever fetched.
+    /// Creates a schema from its JSON; `null` accepts any value. The text is parsed on first use, and references to other
+    /// documents make the schema malformed, since nothing is ever fetched.
     pub fn from_value(text: Value) -> Self {
         let text = if text.is_null() {
             Value::empty_object()
@@ -221,7 +221,7 @@ impl fmt::Debug for Schema {
 /// Compiles `text` with a pattern engine that is linear in the size of the value. Patterns with look-around need
 /// backtracking, which is bounded.
 fn compile(text: &Value, checks_formats: bool) -> Result<CompiledSchema, String> {
-    // Both limits apply before the validator is built: building it walks what they bound.
+    // Both limits apply before the validator is built, because building it visits everything that they limit.
     let cost = SchemaCost::of(text)?;
     spend(text, &mut PatternBudget::default())?;
     let schema = serde_json::Value::from(text);

@@ -16,7 +16,7 @@ const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 pub(super) enum TestedValue<'a> {
     /// A constant.
     Value(&'a Value),
-    /// An argument with references, whose values are not known. They may be anything.
+    /// An argument with references. Their values are unknown and may be of any type.
     Node(&'a Node),
 }
 

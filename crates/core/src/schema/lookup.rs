@@ -52,7 +52,7 @@ impl PathLookup {
         let mut elsewhere = None;
         for lookup in lookups {
             match (lookup, &elsewhere) {
-                // One type without a known structure leaves everything possible.
+                // A single type without a known structure makes everything possible.
                 (Self::Unknown, _) => return Self::Unknown,
                 (Self::Found(shape), _) => found.push(shape),
                 // An unlisted field may exist, an impossible one cannot: the weaker statement holds for the union.

@@ -387,7 +387,7 @@ pub enum Compatibility {
 }
 
 impl Type {
-    /// Tests if values of `other` can be used as this type. [`Compatibility::No`] is certain: the types have no common
+    /// Returns whether values of `other` can be used as this type. [`Compatibility::No`] is certain: the types have no common
     /// value. Two types of lists share the empty list, unless one of them certainly has items.
     pub fn accepts(&self, other: &Type) -> Compatibility {
         if matches!(other, Type::Never) {

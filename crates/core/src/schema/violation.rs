@@ -69,13 +69,13 @@ pub(super) fn malformed(error: &ValidationError<'_>) -> String {
     let part = shown_serde(error.instance());
     match error.kind() {
         ValidationErrorKind::Referencing(_) => {
-            "a `$ref` leads out of it or to nothing in it".to_owned()
+            "a `$ref` leads outside the schema, or to a part that does not exist".to_owned()
         }
         ValidationErrorKind::Format { format } => {
             format!("`{part}` at `{path}` is not a valid {format}")
         }
         _ if path.is_empty() => format!("`{part}` is not a schema"),
-        _ => format!("`{part}` cannot stand at `{path}`"),
+        _ => format!("`{part}` is not allowed at `{path}`"),
     }
 }
 

@@ -48,7 +48,7 @@ impl Value {
                 Arc::as_ptr(fields).cast(),
             ),
         };
-        // A part with one holder is visited only once anyway.
+        // A part with a single owner is visited only once anyway.
         (is_worth_it && holders > 1).then_some(SharedPart(address))
     }
 

@@ -20,7 +20,7 @@ pub fn exact_number(written: &str) -> Option<Number> {
     if written.len() <= SAFE_DIGITS && !written.contains(['e', 'E']) {
         return Some(number);
     }
-    // A double can underflow to zero, and it has some 16 digits: what is written later must be the same number.
+    // A double can underflow to zero, and has about 16 digits; the number must be written again unchanged.
     (Decimal::of(written) == Decimal::of(&number.to_string())).then_some(number)
 }
 

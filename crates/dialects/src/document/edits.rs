@@ -4,8 +4,8 @@ use planwright_core::{SourceText, Span, TextEdit, Value};
 
 use super::ItemEntry;
 
-/// The edits that give the field `entry` the name `key`, and the value `value` if there is one, in JSON. Empty if the text does not
-/// have the field as such: in JSON that a text holds, quotes have escapes.
+/// The edits that rename the field `entry` to `key`, and replace its value by the JSON text `value`, if any. Empty if the field
+/// is not written verbatim in the text: JSON inside a string has escaped quotes.
 pub(crate) fn field_edits(
     source: &SourceText,
     entry: &ItemEntry,
@@ -42,7 +42,8 @@ pub(crate) fn removal(source: &SourceText, entry: &ItemEntry) -> Option<TextEdit
         let next = after.trim_start();
         return Some(TextEdit::new(start..text.len() - next.len(), ""));
     }
-    // The last field leaves no comma behind. A comment before it may, which is a trailing comma then.
+    // The comma before the last field goes as well. If a comment is between them, the comma stays as a trailing one, which
+    // readers accept.
     let before = text.get(..start)?.trim_end();
     let start = before.strip_suffix(',').map_or(start, str::len);
     Some(TextEdit::new(start..end, ""))

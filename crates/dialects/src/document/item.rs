@@ -17,7 +17,7 @@ pub struct Document {
     pub syntax: Syntax,
     /// The value; for a text in lines, the text itself.
     pub root: Item,
-    /// The text and the places in it.
+    /// The text with the places of its values.
     pub source: SourceText,
     /// The limits under which the text was read; values inside its texts are read under the same ones.
     pub limits: ReadLimits,
@@ -85,7 +85,7 @@ pub struct ItemEntry {
 }
 
 impl Item {
-    /// The text, if the value is one.
+    /// The text, if the value is a string.
     pub fn as_text(&self) -> Option<&Arc<str>> {
         match &self.kind {
             ItemKind::Text(text) => Some(text),
@@ -109,7 +109,7 @@ impl Item {
         }
     }
 
-    /// The field `key`, if the value is an object that has it.
+    /// The field `key`, if the value is an object with such a field.
     pub fn get(&self, key: &str) -> Option<&Item> {
         let entries = self.as_object()?;
         let entry = entries.iter().rfind(|entry| &*entry.key == key)?;
@@ -224,7 +224,7 @@ impl<'a> Fields<'a> {
                 known: Vec::with_capacity(EXPECTED_FIELDS),
             });
         }
-        let found = super::article(item.kind_word());
+        let found = super::with_article(item.kind_word());
         let message = format!("{owner} must be an object, found {found}");
         sink.push(item.place, Diagnostic::error(Code::WrongFieldType, message));
         None
@@ -344,7 +344,7 @@ impl<'a> Fields<'a> {
         let guess = FieldGuess::new(&self);
         for entry in unknown {
             // A guess compares the key with all known fields. It is skipped if the limit of diagnostics hides its result.
-            if sink.is_error_limit_reached() {
+            if sink.count_error_if_full() {
                 continue;
             }
             let message = format!("{} has an unknown field {}", self.owner, quote(&entry.key));
@@ -397,8 +397,8 @@ impl<'k> FieldGuess<'k> {
         }
     }
 
-    /// The field that `written` probably stands for; `true` if no other field is meant and the object does not have it
-    /// yet.
+    /// The field that `written` is probably a misspelling of or a synonym for; `true` if it is the only candidate and the object
+    /// does not have it yet.
     fn best_match(&self, written: &str) -> Option<(&'static str, bool)> {
         let is_free = |name: &str| !self.present.contains(name);
         if let Some(name) = synonym(written, self.known) {

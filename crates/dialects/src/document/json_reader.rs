@@ -84,8 +84,7 @@ impl<'a> JsonReader<'a> {
         parent: Place,
         segment: PointerSegment,
     ) -> (Option<Item>, Diagnostics) {
-        // A value whose structure was repaired may mean something else than was written, so only its diagnostics are
-        // returned.
+        // The meaning of a value may change when its structure is repaired, so only its diagnostics are returned.
         let root = self.whole(parent, segment).ok();
         if root.is_some() {
             self.report_leniencies();
@@ -177,7 +176,7 @@ impl<'a> JsonReader<'a> {
                     Some(b'}') => stack.pop(),
                     None => return Err(self.report_unclosed(&stack)),
                     Some(b',') => {
-                        self.report_missing_key(holder);
+                        self.report_leading_comma(holder);
                         self.at += 1;
                         continue;
                     }
@@ -239,8 +238,8 @@ impl<'a> JsonReader<'a> {
     }
 
     fn close(&mut self, open: OpenContainer) -> Item {
-        // The place was added at the opening bracket, so that containers are numbered before their items; its end is
-        // known only now.
+        // The place was added at the opening bracket, so that containers are numbered before their items; its end is only known
+        // here.
         let span = self.span(open.start, self.at);
         self.source.set_span(open.place, span);
         let kind = match open.kind {
@@ -418,7 +417,7 @@ impl ContainerKind {
         }
     }
 
-    /// The words for the container in messages, and its closing bracket.
+    /// The name of the container in messages, and its closing bracket.
     pub(super) fn name_and_end(&self) -> (&'static str, char) {
         match self {
             Self::List(_) => ("the list", ']'),

@@ -35,7 +35,7 @@ impl Leniency {
         Self::ToolMember,
     ];
 
-    /// The words for the notation in messages.
+    /// The name of the notation in messages.
     fn describe(self) -> &'static str {
         match self {
             Self::SingleQuotes => "single quotes",
@@ -81,7 +81,7 @@ impl Leniencies {
         self.edits.extend(later.edits.into_iter().take(room));
     }
 
-    /// The note about all notations, and the first byte of them; `None` if there are none.
+    /// The note about all notations, and the position of the first; `None` if there are none.
     pub(crate) fn note(&self) -> Option<(Diagnostic, usize)> {
         let first = self.first.iter().flatten().min()?;
         let found = Leniency::ALL.iter().zip(self.first);

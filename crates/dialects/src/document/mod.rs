@@ -20,7 +20,7 @@ pub use item::{Document, Fields, Item, ItemEntry, ItemKind, ReadLimits, Syntax};
 pub(crate) use read::read_part;
 pub use read::{read, read_inside, read_lines};
 pub use scalar::Offsets;
-pub use sink::{DiagnosticSink, article, nearest, quote};
+pub use sink::{DiagnosticSink, nearest, quote, with_article};
 
 pub(crate) use item::REDUCE_SIZE;
 pub(crate) use read::{LineValueReader, quoted_prefix};

@@ -53,7 +53,7 @@ pub(crate) fn read_part(
     (document, diagnostics)
 }
 
-/// Reads a text in lines under the same limits; its only value is the text itself.
+/// Reads a text in lines; the only value of the document is the text itself.
 pub fn read_lines(
     text: impl AsRef<[u8]>,
     name: &str,
@@ -98,8 +98,8 @@ fn source(
     }
 }
 
-/// Reads the JSON text that `item`, a text of `source`, holds. Its places are added to `source`: their pointers
-/// continue that of `item`, their spans lie in the outer text. Returns `None` if `item` is not a text.
+/// Reads the JSON in the string `item` of `source`. The places of the inner values are added to `source`: their pointers
+/// continue that of `item`, their spans lie in the outer text. Returns `None` if `item` is not a string.
 pub fn read_inside(
     source: &mut SourceText,
     item: &Item,
@@ -113,28 +113,28 @@ pub fn read_inside(
     reader.read(item.place, PointerSegment::Root)
 }
 
-/// Reads values inside of a text in lines, where `${…}` needs no quotes, under one limit for all of them.
+/// A reader of the values in a text in lines, where `${…}` needs no quotes. One limit holds for all values of the text.
 #[derive(Debug)]
 pub(crate) struct LineValueReader {
     limits: ReadLimits,
-    read: usize,
+    count: usize,
     leniencies: Leniencies,
 }
 
 impl LineValueReader {
-    /// A reader that allows as many values as `limits` for the whole text.
+    /// Creates a reader for one text.
     pub(crate) fn new(limits: ReadLimits) -> Self {
         Self {
             limits,
-            read: 0,
+            count: 0,
             leniencies: Leniencies::default(),
         }
     }
 
     /// Counts values that are not written as JSON; returns false if the limit is exceeded.
     pub(crate) fn count(&mut self, values: usize) -> bool {
-        self.read += values;
-        self.read <= self.limits.values
+        self.count += values;
+        self.count <= self.limits.values
     }
 
     /// Takes note of a semicolon at byte `at`, after a value.
@@ -143,14 +143,14 @@ impl LineValueReader {
         self.leniencies.add(Leniency::Semicolon, edit);
     }
 
-    /// The note about notations of other languages in the values so far, and the first byte of them.
+    /// The note about the syntax of other languages in the values so far, and the position of the first occurrence.
     pub(crate) fn note(&self) -> Option<(Diagnostic, usize)> {
         self.leniencies.note()
     }
 
-    /// Returns true if the limit is exceeded, which is among the diagnostics.
+    /// Returns true if the limit is exceeded, which has been reported.
     pub(crate) fn is_exhausted(&self) -> bool {
-        self.read > self.limits.values
+        self.count > self.limits.values
     }
 
     /// Reads the value that begins at byte `at` of `text`, a prefix of the text of `source`, as the part `segment` of
@@ -164,14 +164,14 @@ impl LineValueReader {
     ) -> Option<(Item, usize)> {
         let reader = JsonReader::new(text, source, &self.limits, None);
         // The count passes through the reader, because one limit holds for all values of the text.
-        let values = self.read;
+        let values = self.count;
         let part = PartStart {
             at,
             values,
             outer_depth,
         };
         let read = reader.read_part(parent, segment, part);
-        self.read = read.values;
+        self.count = read.values;
         self.leniencies.extend(read.leniencies);
         sink.extend(read.diagnostics);
         read.item.map(|item| (item, read.end))
@@ -183,16 +183,13 @@ pub(crate) fn quoted_prefix(text: &str) -> Option<(Cow<'_, str>, usize)> {
     if !text.starts_with('"') {
         return None;
     }
-    let mut is_sound = true;
-    let string_literal = scalar::read(text, 1, b'"', &mut |_| is_sound = false);
-    (string_literal.closed && is_sound).then_some((string_literal.text, string_literal.end))
+    let mut is_valid = true;
+    let string_literal = scalar::read(text, 1, b'"', &mut |_| is_valid = false);
+    (string_literal.closed && is_valid).then_some((string_literal.text, string_literal.end))
 }
 
 fn too_large(limits: &ReadLimits) -> Diagnostics {
-    let message = format!(
-        "the text has more than the {} bytes that are allowed",
-        limits.bytes
-    );
+    let message = format!("the text has more than the allowed {} bytes", limits.bytes);
     [Diagnostic::error(Code::TooLarge, message).help(REDUCE_SIZE)]
         .into_iter()
         .collect()

@@ -113,7 +113,7 @@ impl JsonReader<'_> {
         let text: Arc<str> = string_literal.text.into();
         self.at = string_literal.end;
         if !string_literal.closed {
-            // A text that goes on over lines lacks its quote; one at the end is probably cut off.
+            // An unclosed string followed by further lines lacks its quote; one at the end of the text is probably cut off.
             let is_last = !self.text[start..].trim_end().contains('\n');
             let mark = char::from(mark);
             let help = if is_last && self.is_json_alone() {
@@ -151,7 +151,7 @@ impl JsonReader<'_> {
         Ok(text)
     }
 
-    /// Reads a reference without quotes as a text that holds nothing else.
+    /// Reads a reference without quotes as a string whose whole content is the reference.
     fn reference(&mut self, place: Place) -> Result<ItemKind, Unrecoverable> {
         let start = self.at;
         if !self.text[start..].starts_with("${") {

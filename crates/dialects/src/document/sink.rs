@@ -21,7 +21,7 @@ pub struct DiagnosticSink {
 #[derive(Debug)]
 struct PendingDiagnostic {
     place: Place,
-    /// The key, if the diagnostic is about that, and its span.
+    /// The key and its span, if the diagnostic is about the key instead of the value.
     key: Option<(Arc<str>, Span)>,
     /// True if the fix of the diagnostic does not change what the plan does.
     is_safe: bool,
@@ -29,7 +29,7 @@ struct PendingDiagnostic {
 }
 
 impl PendingDiagnostic {
-    /// The edit of the text that makes the fix.
+    /// The edit of the text that applies the fix.
     fn edit(&self, source: &SourceText) -> Option<TextEdit> {
         let fix = self.diagnostic.fix.as_ref().filter(|_| self.is_safe)?;
         match fix.part {
@@ -61,7 +61,7 @@ impl DiagnosticSink {
         });
     }
 
-    /// Adds `diagnostic` at `place`, whose fix replaces a text and does not change what the plan does.
+    /// Adds `diagnostic` at `place`. Its fix replaces a text, and does not change what the plan does.
     pub fn push_with_safe_fix(&mut self, place: Place, diagnostic: Diagnostic) {
         self.push_pending(PendingDiagnostic {
             place,
@@ -71,8 +71,8 @@ impl DiagnosticSink {
         });
     }
 
-    /// Adds `diagnostic` at the key of `entry`: the pointer is that of the field, the span that of the key. A fix that renames the key
-    /// does not change what the plan does: the field has no meaning under its name.
+    /// Adds `diagnostic` at the key of `entry`: the pointer is that of the field, the span that of the key. A fix that renames the key is
+    /// safe, because a field with an unknown key has no effect.
     pub fn push_at_key(&mut self, entry: &ItemEntry, diagnostic: Diagnostic) {
         self.push_pending(PendingDiagnostic {
             place: entry.item.place,
@@ -88,14 +88,14 @@ impl DiagnosticSink {
         }
     }
 
-    /// Returns true if the [limit](DiagnosticCounter::MAX_SHOWN) of errors is reached, and counts one more error then. The caller can
-    /// skip composing the message.
+    /// Counts an error without its message if the [limit](DiagnosticCounter::MAX_SHOWN) of errors is reached; returns false below the
+    /// limit, if the caller has to compose the message and push it.
     #[must_use = "an error that was not counted still has to be reported"]
-    pub fn is_error_limit_reached(&mut self) -> bool {
+    pub fn count_error_if_full(&mut self) -> bool {
         self.tally.count_if_full(Severity::Error)
     }
 
-    /// Adds diagnostics that have their places already.
+    /// Adds diagnostics that already have their places.
     pub fn extend(&mut self, diagnostics: Diagnostics) {
         self.ready.extend(diagnostics);
     }
@@ -104,7 +104,7 @@ impl DiagnosticSink {
     pub fn push_wrong_type(&mut self, item: &Item, field: &str, wanted: &str) {
         let message = format!(
             "expected {wanted} in `{field}`, found {}",
-            article(item.kind_word())
+            with_article(item.kind_word())
         );
         let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
         self.push(item.place, diagnostic);
@@ -145,8 +145,8 @@ impl DiagnosticSink {
     }
 }
 
-/// The word for a kind of value with its article: "a list", "an object", "text".
-pub fn article(kind: &str) -> String {
+/// The name of a kind of value with its article: "a list", "an object", "text".
+pub fn with_article(kind: &str) -> String {
     match kind {
         "null" | "text" => kind.to_owned(),
         "object" => "an object".to_owned(),
@@ -196,7 +196,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .filter(|(distance, _)| *distance <= allowed)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate);
-    // `result` for `result_variable`
+    // An abbreviation, such as `result` for `result_variable`.
     let begins = |candidate: &&&str| {
         let rest = candidate.strip_prefix(&*lower);
         rest.is_some_and(|rest| rest.starts_with('_'))
@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_only_word_for_the_same_is_found() {
+    fn a_synonym_is_found_if_it_is_the_only_one() {
         let check = |written: &str, known: &[&'static str], expected: Option<&str>| {
             assert_eq!(
                 synonym(written, known),
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn no_word_stands_for_two_things() {
+    fn no_word_is_in_two_groups() {
         let mut all: Vec<&str> = SYNONYMS.concat();
         let count = all.len();
         all.sort_unstable();

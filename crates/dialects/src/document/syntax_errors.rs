@@ -7,7 +7,7 @@ use super::json_reader::{ContainerKind, JsonReader, OpenContainer, Unrecoverable
 use super::scalar::{StringError, escape_of};
 use super::{ItemEntry, Syntax, quote};
 
-/// The number of open brackets up to which advice has all that are missing.
+/// The exclusive maximum of missing brackets that advice spells out.
 const MAX_SHOWN_BRACKETS: usize = 20;
 
 /// The advice for a text that is not JSON at all.
@@ -40,7 +40,7 @@ impl JsonReader<'_> {
         self.diagnostics.push(diagnostic.at_span(pointer, span));
     }
 
-    /// Adds a structural error: reading continues only to find further problems.
+    /// Adds a structural error, after which the value is unusable.
     pub(super) fn report_structure(
         &mut self,
         place: Place,
@@ -61,7 +61,7 @@ impl JsonReader<'_> {
         );
     }
 
-    /// Adds a structural error with the only edit that makes the text JSON there.
+    /// Adds a structural error that exactly one edit fixes.
     pub(super) fn report_repairable(
         &mut self,
         place: Place,
@@ -142,7 +142,7 @@ impl JsonReader<'_> {
                     )
                 }
                 count => format!(
-                    "the text may be cut off: {} around it are not closed either",
+                    "the text may be cut off: {} more brackets around it are not closed",
                     count - 1
                 ),
             };
@@ -154,15 +154,15 @@ impl JsonReader<'_> {
 
     pub(super) fn report_too_deep(&mut self, place: Place, start: usize) -> Unrecoverable {
         let message = format!(
-            "the text is nested deeper than the {} levels that are allowed",
+            "the text is nested deeper than the allowed {} levels",
             self.limits.effective_depth()
         );
-        let help = "flatten the value, or let it be an input of the run".to_owned();
+        let help = "flatten the value, or pass it as an input of the run".to_owned();
         self.report_error(Code::TooDeep, place, start, start + 1, message, Some(help));
         Unrecoverable
     }
 
-    pub(super) fn report_unexpected_character(&mut self, holder: Place) -> Unrecoverable {
+    pub(super) fn report_unexpected_character(&mut self, parent: Place) -> Unrecoverable {
         let end = self.end_of_character(self.at);
         let found = &self.text[self.at..end];
         let message = format!("{} has no meaning here", quote(found));
@@ -173,27 +173,27 @@ impl JsonReader<'_> {
             "#" => "a comment starts with `//`",
             _ => "put text in double quotes",
         };
-        self.report_structure(holder, self.at, end, message, help);
+        self.report_structure(parent, self.at, end, message, help);
         Unrecoverable
     }
 
-    pub(super) fn report_unclosed_comment(&mut self, holder: Place) -> Unrecoverable {
+    pub(super) fn report_unclosed_comment(&mut self, parent: Place) -> Unrecoverable {
         let message = "a comment is never closed".to_owned();
-        self.report_structure(holder, self.at, self.at + 2, message, "add `*/`");
+        self.report_structure(parent, self.at, self.at + 2, message, "add `*/`");
         Unrecoverable
     }
 
-    pub(super) fn report_missing_value(&mut self, holder: Place) {
+    pub(super) fn report_missing_value(&mut self, parent: Place) {
         let message = "a value is missing".to_owned();
         let end = self.end_of_character(self.at);
-        self.report_structure(holder, self.at, end, message, "write a value or `null`");
+        self.report_structure(parent, self.at, end, message, "write a value or `null`");
     }
 
-    pub(super) fn report_missing_key(&mut self, holder: Place) {
+    pub(super) fn report_leading_comma(&mut self, parent: Place) {
         let message = "a comma has nothing before it".to_owned();
         let edit = TextEdit::new(self.at..self.at + 1, "");
         let bytes = (self.at, self.at + 1);
-        self.report_repairable(holder, bytes, message, "leave it out", edit);
+        self.report_repairable(parent, bytes, message, "remove the comma", edit);
     }
 
     /// Reports a token in place of a comma or a closing bracket. If the token could begin another value, reading
@@ -258,8 +258,8 @@ impl JsonReader<'_> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Reports a problem of a text. `controls` are the edits that escape all its control characters; only the first of these is
-    /// reported.
+    /// Reports a problem of a string. Only its first control character is reported; `controls` are the edits that escape all
+    /// of them.
     pub(super) fn report_string_problem(
         &mut self,
         place: Place,

@@ -25,7 +25,7 @@ pub(crate) fn split<'a>(text: &'a str, quotes: &[u8]) -> Vec<Piece<'a>> {
     if !text.contains("${") {
         return vec![Piece::Literal(text.into())];
     }
-    // Most texts with markers are one.
+    // Most texts with a marker consist of that marker.
     let mut pieces = Vec::with_capacity(1);
     let mut literal = String::new();
     let mut at = 0;

@@ -142,7 +142,7 @@ impl ByteOffsets {
 /// The key whose object's fields belong to the object around it.
 const MERGE_KEY: &str = "<<";
 
-/// The number by which the parser says that a value has no anchor.
+/// The anchor id of values without an anchor, as the parser reports it.
 const NO_ANCHOR: usize = 0;
 
 /// A list or an object whose end was not read yet.
@@ -289,10 +289,10 @@ impl YamlReader<'_> {
         if depth < limit {
             return Ok(());
         }
-        let message = format!("the text is nested deeper than the {limit} levels that are allowed");
+        let message = format!("the text is nested deeper than the allowed {limit} levels");
         let diagnostic = Diagnostic::error(Code::TooDeep, message).at_span("", span);
         Err(Box::new(diagnostic.help(
-            "flatten the value, or let it be an input of the run",
+            "flatten the value, or pass it as an input of the run",
         )))
     }
 

@@ -27,7 +27,7 @@ use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, SourceText, St
 
 use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{
-    DiagnosticSink, Document, Fields, Item, ItemKind, ReadLimits, article, quote, read_inside,
+    DiagnosticSink, Document, Fields, Item, ItemKind, ReadLimits, quote, read_inside, with_article,
 };
 use crate::foreign_references::ReferenceForm;
 use crate::lowering::path::{KnownNames, PathSegment, parse_path};
@@ -183,7 +183,7 @@ fn arguments(
             lower(object, &mut AgentleTexts { ids, sink })
         }
         Some(other) => {
-            let found = article(other.kind_word());
+            let found = with_article(other.kind_word());
             let message = format!("expected an object in `arguments`, found {found}");
             sink.push(item.place, Diagnostic::error(Code::WrongFieldType, message));
             Node::literal(Value::empty_object(), item.place)
@@ -277,7 +277,7 @@ fn read_target(text: &str, target: &str, ids: &Ids<'_>, place: Place) -> LowerRe
     Ok(Reference::read(read, text, place))
 }
 
-/// Returns true if an unknown id is a known one with more text after it.
+/// Returns true if an unknown id begins with a known one.
 fn begins_with_reference(target: &str, ids: &Ids<'_>) -> bool {
     let end = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | ')' | '"' | '/' | ':');
     match target.find(end) {
@@ -350,7 +350,7 @@ fn write_step(step: &Step, writer: &AgentleWriter<'_>, losses: &mut LossReport<'
     object.field("id", Arc::clone(step.id.text()));
     object.optional("tool", step.tool().map(|tool| Arc::clone(&tool.text)));
     let arguments = write_node(&step.args, writer, losses);
-    // The arguments are a JSON text of their own, whose size readers limit separately.
+    // The arguments are a separate JSON text, for which readers have a separate size limit.
     losses.report_oversize(step.args.place, &arguments);
     object.field("arguments", arguments.to_json());
     object.build()
@@ -394,7 +394,7 @@ impl WriteReferences for AgentleWriter<'_> {
                 Segment::Each => return refuse("a path that maps over a list", losses),
             }
         }
-        // A reader takes the longest id that matches: `a.b` means the step of that name, if there is one.
+        // A reader prefers the longest matching id: `a.b` means the step of that name, if there is one.
         let (id, _) = split_id(written.trim_start_matches(MARK), &self.ids);
         if id != step.as_str() {
             let what = format!(

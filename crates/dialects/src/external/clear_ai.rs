@@ -363,7 +363,7 @@ fn step_positions(
 ) -> Vec<usize> {
     let mut step_positions = Vec::with_capacity(after.len());
     for name in after {
-        // A name that is not a step's may be the position of one that does not exist; the checks report it.
+        // A name that belongs to no step may be the position of a missing one; the checks report it.
         let written = name.parse::<usize>().ok();
         match positions.get(&**name).copied().or(written) {
             Some(position) => step_positions.push(position),

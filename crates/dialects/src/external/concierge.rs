@@ -29,7 +29,7 @@ use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, StepId, Value}
 
 use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{
-    DiagnosticSink, Document, Fields, Item, ItemEntry, ItemKind, article, quote,
+    DiagnosticSink, Document, Fields, Item, ItemEntry, ItemKind, quote, with_article,
 };
 use crate::foreign_references::ReferenceForm;
 use crate::lowering::{ReferenceSyntax, lower_fields, parse_document, text_or_number, tool_action};
@@ -155,7 +155,7 @@ fn step(item: &Item, sink: &mut DiagnosticSink) -> Option<Step> {
 
 fn args(item: &Item, sink: &mut DiagnosticSink) -> Node {
     let Some(entries) = item.as_object() else {
-        let found = article(item.kind_word());
+        let found = with_article(item.kind_word());
         let message = format!("expected an object in `args`, found {found}");
         let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
         let help = "omit `args` if the tool takes no arguments";
@@ -218,7 +218,7 @@ impl ReferenceSyntax for ReferenceObjects<'_> {
 impl ReferenceObjects<'_> {
     fn read(&mut self, payload: &Item) -> Option<Read> {
         let Some(entries) = payload.as_object() else {
-            let found = article(payload.kind_word());
+            let found = with_article(payload.kind_word());
             return self.malformed(
                 payload,
                 format!("a reference holds {found} instead of an object"),
@@ -229,7 +229,7 @@ impl ReferenceObjects<'_> {
             return self.malformed(payload, message);
         };
         let Some(items) = entry.item.as_list() else {
-            let found = article(entry.item.kind_word());
+            let found = with_article(entry.item.kind_word());
             let step = quote(&entry.key);
             return self.malformed(
                 &entry.item,

@@ -301,7 +301,7 @@ fn fragments<'t>(text: &'t str, labels: &Labels<'_>) -> Vec<Fragment<'t>> {
 struct LabelMarker {
     /// The length of the label.
     label: usize,
-    /// The length of the text between the two `$`, or of the label if there is no second one.
+    /// The length of the text between the two `$`, or of the label if there is no second `$`.
     inside: usize,
     is_closed: bool,
 }
@@ -318,7 +318,7 @@ impl LabelMarker {
         let end = path_text
             .find('$')
             .filter(|_| path_text.starts_with(['$', '.', '[']));
-        // A word between two dollars that is not a label may be anything; a word followed by a path is meant as a label.
+        // A word between two dollars that is not a known label may be plain text; if a path follows it, it must be a label.
         let is_meant = |end: usize| is_known || !path_text[..end].contains(char::is_whitespace);
         match end {
             Some(end) if is_meant(end) => Some(Self {

@@ -185,7 +185,7 @@ impl EvidenceReader<'_> {
         };
         let end = line_at(self.text, close).end;
         if !self.text[close + 1..end].trim().is_empty() {
-            report_malformed("has more behind its input", "write one step a line");
+            report_malformed("has text after its input", "write one step a line");
             return end;
         }
         self.drafts.push(EvidenceDraft {
@@ -198,8 +198,8 @@ impl EvidenceReader<'_> {
         end
     }
 
-    /// The bracket that closes the input which begins at `open`: the last one of the line, or the end of the first
-    /// line after it that ends with one.
+    /// The bracket that closes the input that begins at `open`: the last one of the line, or the end of the first later line that
+    /// ends with a bracket.
     fn close(&self, open: usize, line_end: usize) -> Option<usize> {
         if let Some(close) = self.text[open..line_end].rfind(']') {
             return Some(open + close);
@@ -305,7 +305,7 @@ fn plan_text(line: &str) -> Option<&str> {
     line.trim_start().strip_prefix(PLAN)
 }
 
-/// Returns true if `line` is meant to begin a step, even if it is malformed.
+/// Returns true if `line` begins a step, even a malformed one.
 fn seems_evidence(line: &str) -> bool {
     let rest = line.trim_start().strip_prefix("#E");
     rest.is_some_and(|rest| !rest.starts_with(char::is_alphabetic))

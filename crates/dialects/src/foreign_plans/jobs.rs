@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use planwright_core::Value;
 
-use super::texts::{constant, replaced, with_paths};
+use super::texts::{constant, replace_references, replaced};
 use super::{Translation, has_only, objects};
 use crate::native::UsedIds;
 
@@ -82,7 +82,7 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
                     _ => key.clone(),
                 };
                 let field = replaced(field, &|text: &str| {
-                    with_paths(text, |path| {
+                    replace_references(text, |path| {
                         own.get(path).or_else(|| shared.get(path)).cloned()
                     })
                 });

@@ -25,7 +25,7 @@ pub(super) fn requests(value: &Value) -> Option<Translation> {
     Translation::complete(form, steps.collect::<Option<_>>()?)
 }
 
-/// The name of the tool in `params`, with the server if it is there as well.
+/// The name of the tool in `params`, with its server, if stated.
 fn with_server(params: &Value) -> Option<Value> {
     let name = params.get("name")?.as_text()?;
     Some(match params.get("server").and_then(Value::as_text) {

@@ -17,7 +17,7 @@ use planwright_core::Value;
 
 pub(crate) use self::texts::escaped;
 
-/// A plan of another system in the words of this one.
+/// A plan of another system, translated into the native dialect.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Translation {
     /// The kind of the text, for messages: `a conversation`.
@@ -30,7 +30,8 @@ pub(crate) struct Translation {
     pub(crate) left_out: Vec<String>,
 }
 
-/// The maximum number of ids in the `after` of all steps together. Each step of a group waits for each one of the group before.
+/// The maximum number of ids in the `after` of all steps together. Each step of a group waits for all steps of the previous
+/// group.
 const MAX_WAITS: usize = 10_000;
 
 impl Translation {
@@ -69,7 +70,7 @@ pub(crate) fn translated(value: &Value) -> Option<Translation> {
         .or_else(|| sentences::translation(value))
 }
 
-/// The translation of the calls in `value`, a plan of a system that is not known by its form; `None` if it has none.
+/// The translation of the calls in `value`, a plan of an unknown system; `None` if it has no calls.
 pub(crate) fn translated_in_general(value: &Value) -> Option<Translation> {
     general::translation(value)
 }
@@ -86,7 +87,7 @@ fn has_only(value: &Value, known: &[&str]) -> bool {
     fields.is_some_and(|fields| fields.keys().all(|key| known.contains(&&**key)))
 }
 
-/// The list of ids `ids` as a value of `after`, which steps share; `None` if there are none.
+/// The `after` of several steps that wait for the same `ids`; `None` if there are none.
 fn waits(ids: Vec<Value>) -> Option<Value> {
     (!ids.is_empty()).then(|| Value::list(ids))
 }

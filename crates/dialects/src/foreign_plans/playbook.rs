@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use planwright_core::Value;
 
-use super::texts::{replaced, with_paths};
+use super::texts::{replace_references, replaced};
 use super::{Translation, has_only, objects};
 use crate::foreign_text::program_condition;
 use crate::native::{UsedIds, path_of};
@@ -127,7 +127,7 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
     let names: HashSet<Arc<str>> = vars.iter().map(|(name, _)| Arc::clone(name)).collect();
     let steps = translation.plan.get("steps")?;
     let steps = replaced(steps, &|text: &str| {
-        with_paths(text, |path| {
+        replace_references(text, |path| {
             let end = path.find(['.', '[']).unwrap_or(path.len());
             let (name, rest) = path.split_at(end);
             names.get(name)?;

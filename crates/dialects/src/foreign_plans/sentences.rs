@@ -15,7 +15,7 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
     let sentences: Option<Vec<&str>> = items.iter().map(Value::as_text).collect();
     let sentences = sentences.filter(|sentences| !sentences.is_empty())?;
     let form = "a list of sentences";
-    // A sentence without a call would get lost, and one over several lines may have one in a part.
+    // A sentence without a call would be lost, and a sentence over several lines may have its call in a part of it.
     let is_line = |sentence: &&str| !sentence.trim().is_empty() && !sentence.contains('\n');
     let are_lines = sentences.iter().all(is_line);
     let text = sentences.join("\n");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use planwright_core::Value;
 
-use super::texts::{replaced, with_paths};
+use super::texts::{replace_references, replaced};
 use super::{Translation, has_only, objects, waits};
 use crate::native::path_of;
 
@@ -15,7 +15,7 @@ const STAGES: [&str; 4] = ["stages", "phases", "waves", "levels"];
 /// The names of the list of steps in a stage.
 const STEPS: [&str; 5] = ["steps", "tasks", "jobs", "actions", "calls"];
 
-/// The names of the list of steps for which a step waits.
+/// The names of the field that lists the steps that a step waits for.
 const AFTER: [&str; 4] = ["after", "depends_on", "needs", "dependsOn"];
 
 /// The names of the variables of a plan.
@@ -84,7 +84,7 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
     }
     let (inputs, names) = inputs(value)?;
     let steps = replaced(translation.plan.get("steps")?, &|text: &str| {
-        with_paths(text, |path| {
+        replace_references(text, |path| {
             // The longest name with which the path begins, `stage.step` before `stage`.
             let ends = path.match_indices(['.', '[']).map(|(end, _)| end);
             let ends: Vec<usize> = ends.chain([path.len()]).collect();

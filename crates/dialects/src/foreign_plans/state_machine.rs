@@ -1,5 +1,5 @@
-//! State machines of AWS Step Functions: each state waits for the one before it, and paths such as `$.file.content` read what the
-//! states have put there.
+//! State machines of AWS Step Functions: each state waits for the one before it, and paths such as `$.file.content` read the
+//! values that earlier states stored.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -72,7 +72,7 @@ struct Machine {
     added: usize,
 }
 
-/// The maximum number of choices, one in the branches of another.
+/// The maximum nesting of choices.
 const MAX_CHOICES: usize = 8;
 
 /// The maximum length of the conditions of all steps together, in bytes.
@@ -200,7 +200,7 @@ impl Machine {
         Some(Value::list(last))
     }
 
-    /// Adds the step `name` under the conditions of the open branches; `None` if there is such a step.
+    /// Adds the step `name` under the conditions of the open branches; `None` if the name is taken.
     fn push(&mut self, name: &str, step: &Value) -> Option<()> {
         if !self.names.insert(name.to_owned()) {
             return None;
@@ -227,7 +227,7 @@ impl Machine {
         (self.added <= MAX_ADDED).then_some(())
     }
 
-    /// Adds the steps of `state`. Returns the list of the steps for which the next state waits.
+    /// Adds the steps of `state`. Returns the steps that the next state waits for.
     fn state(&mut self, name: &str, state: &Value, before: Value) -> Option<Value> {
         let kind = state.get("Type")?.as_text()?;
         let own: &[&str] = match kind {
@@ -299,7 +299,7 @@ impl Machine {
             return None;
         };
         let is_task = only.get("Type").and_then(Value::as_text) == Some("Task");
-        // The result of an item would be put into the item.
+        // The result would be merged into the item.
         if !is_task
             || only.get("ResultPath").is_some()
             || !has_only(inner, &["StartAt", "States", "Comment", "ProcessorConfig"])
@@ -442,7 +442,7 @@ impl Machine {
         None
     }
 
-    /// Puts the output of a state where its `ResultPath` says; by default it replaces everything.
+    /// Stores the output of a state at its `ResultPath`; by default it replaces the whole data.
     fn put(&mut self, state: &Value, output: Option<String>) -> Option<()> {
         match state.get("ResultPath") {
             Some(Value::Null) => {}

@@ -1,10 +1,10 @@
-//! Names in the texts of other systems, and what they stand for here.
+//! References and constants in the texts of other systems.
 
 use std::sync::Arc;
 
 use planwright_core::Value;
 
-/// `value` with the texts that `replace` gives in place of its own.
+/// A copy of `value` with each text replaced by `replace`.
 pub(super) fn replaced(value: &Value, replace: &impl Fn(&str) -> String) -> Value {
     match value {
         Value::Text(text) => Value::text(replace(text)),
@@ -17,7 +17,7 @@ pub(super) fn replaced(value: &Value, replace: &impl Fn(&str) -> String) -> Valu
     }
 }
 
-/// `value` with its texts escaped: in literal texts of other systems `${` begins no reference.
+/// A copy of `value` with escaped texts: in literal texts of other systems `${` begins no reference.
 pub(crate) fn escaped(value: &Value) -> Value {
     replaced(value, &|text| text.replace("${", "$${"))
 }
@@ -25,14 +25,15 @@ pub(crate) fn escaped(value: &Value) -> Value {
 /// The maximum length of the path in a reference, in bytes; a longer one is not replaced.
 const MAX_PATH_BYTES: usize = 256;
 
-/// The maximum length of a constant, in bytes: a text may have it many times.
+/// The maximum length of a constant, in bytes. It bounds the size of a text that contains the constant many times.
 const MAX_CONSTANT_BYTES: usize = 256;
 
-/// The references in `text`, `${…}`, `{{ … }}` and `${{ … }}`, with the path that `meaning` gives for theirs.
-pub(super) fn with_paths(text: &str, meaning: impl Fn(&str) -> Option<String>) -> String {
+/// Replaces the references `${…}`, `{{ … }}` and `${{ … }}` in `text` by the text that `meaning` gives for the path in them. References
+/// without a meaning stay.
+pub(super) fn replace_references(text: &str, meaning: impl Fn(&str) -> Option<String>) -> String {
     let mut written = String::new();
     let mut rest = text;
-    while let Some(sign) = rest.chars().next() {
+    while let Some(character) = rest.chars().next() {
         let found = [("${{", "}}"), ("{{", "}}"), ("${", "}")]
             .iter()
             .find_map(|(open, close)| {
@@ -47,15 +48,15 @@ pub(super) fn with_paths(text: &str, meaning: impl Fn(&str) -> Option<String>) -
                 rest = behind;
             }
             None => {
-                written.push(sign);
-                rest = &rest[sign.len_utf8()..];
+                written.push(character);
+                rest = &rest[character.len_utf8()..];
             }
         }
     }
     written
 }
 
-/// The text that `value` stands for in a longer one, if it is a short literal.
+/// The text that replaces a reference to `value` inside a longer text, if `value` is a short literal.
 pub(super) fn constant(value: &Value) -> Option<String> {
     match value {
         Value::Text(text) if text.len() > MAX_CONSTANT_BYTES => None,

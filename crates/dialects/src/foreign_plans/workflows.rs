@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use planwright_core::Value;
 
-use super::texts::{constant, replaced, with_paths};
+use super::texts::{constant, replace_references, replaced};
 use super::{Translation, has_only, objects, step, waits};
 
 /// The translation of a workflow.
@@ -70,7 +70,7 @@ fn kubernetes(value: &Value) -> Option<Translation> {
     let mut steps = Vec::new();
     let mut before = None;
     for item in tasks.as_list()? {
-        // A list in the list is a group that runs after the one before.
+        // A nested list is a group that runs after the previous group.
         let is_group = item.as_list().is_some();
         let group = item.as_list().unwrap_or(std::slice::from_ref(item));
         let mut ids = Vec::new();
@@ -261,7 +261,7 @@ fn calls_by_name(value: &Value) -> Option<Translation> {
             .or_else(|| value.get("do"))
             .unwrap_or(main),
     )?;
-    // Other parts are inputs, or workflows of their own.
+    // Other parts are inputs, or separate workflows.
     let is_all = |value: &Value| {
         value.as_list().is_some() || has_only(value, &["main", "steps", "do", "document"])
     };
@@ -326,6 +326,6 @@ fn calls_by_name(value: &Value) -> Option<Translation> {
 /// `value` with constants in place of their names in its references.
 fn with_constants(value: &Value, constants: &HashMap<String, String>) -> Value {
     replaced(value, &|text: &str| {
-        with_paths(text, |path| constants.get(path).cloned())
+        replace_references(text, |path| constants.get(path).cloned())
     })
 }

@@ -97,7 +97,7 @@ const HTML_ELEMENTS: [&str; 24] = [
 /// The functions of other systems that give the output of a step.
 pub(super) const OUTPUT_CALLS: [&str; 4] = ["body('", "outputs('", "activity('", "actions('"];
 
-/// The fields that other systems put between the id and the path, if one of [`PREFIXES`] precedes the id.
+/// The fields that other systems write between the id and the path, if one of [`PREFIXES`] precedes the id.
 const OUTPUT_FIELDS: [&str; 6] = [
     ".outputs", ".output", ".results", ".result", ".data", ".json",
 ];
@@ -172,7 +172,7 @@ pub(crate) struct ReferenceNames<'a> {
     order: Vec<&'a str>,
     /// The paths of the inputs.
     inputs: HashMap<&'a str, String>,
-    /// The path of the output of the step before the one that is searched.
+    /// The path of the output of the step before the searched one.
     previous: Option<Cow<'a, str>>,
     pub(super) form: ReferenceForm,
     is_native: bool,
@@ -288,7 +288,7 @@ impl<'a> ReferenceNames<'a> {
         }
     }
 
-    /// The names with the step before the one at `index`.
+    /// The names, with the step before `index` as the previous one.
     pub(super) fn search_step(&mut self, index: usize) {
         let previous = index
             .checked_sub(1)
@@ -296,7 +296,7 @@ impl<'a> ReferenceNames<'a> {
         self.previous = previous.and_then(|id| self.steps.get(id).cloned());
     }
 
-    /// A step in native JSON, with its texts escaped so that none is reported.
+    /// A step in native JSON. Its texts are escaped, so that none is reported.
     pub(crate) fn escape_step(&self, step: Value) -> Value {
         let Value::Object(fields) = &step else {
             return step;
@@ -311,7 +311,7 @@ impl<'a> ReferenceNames<'a> {
         }))
     }
 
-    /// `value` with its texts escaped so that none is reported.
+    /// `value` with escaped texts, so that none is reported.
     pub(crate) fn escape(&self, value: Value) -> Value {
         match value {
             Value::Text(text) => match self.escape_text(&text) {
@@ -352,8 +352,8 @@ impl<'a> ReferenceNames<'a> {
         }
     }
 
-    /// The marker `written` as text: what comes before its first reference of this dialect is a reference to a literal, and
-    /// the rest is unchanged, so that the reference remains one.
+    /// The marker `written` as text: the part before its first native reference becomes a reference to a literal; the rest is
+    /// unchanged, so that the native reference still works.
     pub(super) fn literal_marker(&self, written: &str) -> Option<String> {
         let references = self.references(written);
         let end = references
@@ -380,8 +380,8 @@ impl<'a> ReferenceNames<'a> {
 
     /// The first marker in `text` that names a step or an input.
     pub(super) fn marker(&self, text: &str) -> Option<Marker> {
-        // A marker inside of one of our references is part of an expression.
-        // One whose first closing brace is its last character ends nowhere else.
+        // A marker inside a native reference is part of an expression. If its first closing brace is its last character, it has
+        // no other end.
         if self.is_native
             && begins_reference(text)
             && (text.find('}') == Some(text.len() - 1) || end_of_reference(text, 0) == text.len())
@@ -415,7 +415,7 @@ impl<'a> ReferenceNames<'a> {
                 if is_escaped || content.contains(open) || !is_apart(start) {
                     continue;
                 }
-                // `${{…}}` may be a reference of this dialect to an object; with a colon it is one.
+                // `${{…}}` may be a native reference to an object; with a colon it certainly is.
                 let is_dollar_form = open == "{{" && dollars > 0;
                 let named = if is_dollar_form && content.contains(':') {
                     None
@@ -618,7 +618,7 @@ impl<'a> ReferenceNames<'a> {
             .iter()
             .find_map(|word| strip_prefix_any_case(written, word));
         if let Some((index, rest)) = indexed.and_then(|step| step.split_once(']')) {
-            // Of steps with numbers as ids, `steps[1]` is the one with that id.
+            // If the ids of steps are numbers, `steps[1]` is the step with the id 1.
             let is_number = |id: &&str| id.bytes().all(|byte| byte.is_ascii_digit());
             let are_numbers = self.order.iter().all(is_number);
             let name = match self.order.iter().find(|id| are_numbers && **id == index) {
@@ -725,7 +725,7 @@ impl<'a> ReferenceNames<'a> {
     }
 }
 
-/// The path `written` without the words that other systems have before and behind the name of a step.
+/// The path `written` without the words that other systems write before and after the name of a step.
 fn without_words(written: &str) -> String {
     let path = PREFIXES
         .iter()
@@ -760,7 +760,7 @@ pub(super) struct Marker {
     pub(super) range: Range<usize>,
     /// The path in the native dialect.
     pub(super) meaning: String,
-    /// True if it can hardly be anything else. Otherwise it is only a warning.
+    /// True if it is almost certainly a reference. Otherwise it only gets a warning.
     pub(super) is_certain: bool,
     /// True if the marker is more than its `meaning`, which has no counterpart for the rest.
     pub(super) is_partial: bool,

@@ -15,7 +15,7 @@ pub(super) enum Certainty {
 }
 
 impl ReferenceNames<'_> {
-    /// The expression in this dialect of one in another system, if it names a step or an input, and how certain that is.
+    /// The native expression for one of another system, if it names a step or an input, and the certainty of that.
     pub(super) fn expression(&self, written: &str) -> Option<(String, Certainty)> {
         let signs = |c: char| c.is_whitespace() || "-~#{}.=$@(!".contains(c);
         // `body('a')?['field']` of Logic Apps
@@ -101,8 +101,8 @@ impl ReferenceNames<'_> {
         })
     }
 
-    /// The expression in this dialect of one with operators or filters, `a.x != b.y` or `a | join(', ')`; `None` if a part of it has
-    /// no counterpart.
+    /// The native expression for one with operators or filters, `a.x != b.y` or `a | join(', ')`; `None` if a part of it has no
+    /// counterpart.
     fn operation(&self, written: &str) -> Option<String> {
         let (first, filters) = split_filters(written.trim())
             .split_first()
@@ -112,7 +112,7 @@ impl ReferenceNames<'_> {
             let mut rest = 0;
             for (at, path, meaning) in self.paths(first, true) {
                 expression.push_str(first.get(rest..at)?);
-                // An id such as `new` is a word of the language.
+                // An id such as `new` is a keyword.
                 let (name, behind) = split_name(&meaning);
                 if is_quoted && self.steps.contains_key(name) && !name.contains('\'') {
                     expression.extend(["steps['", name, "']", behind]);
@@ -188,7 +188,7 @@ fn split_filters(written: &str) -> Vec<&str> {
     parts
 }
 
-/// The name and the arguments of a filter, and what is behind them; `None` if its bracket does not end.
+/// The name and the arguments of a filter, and the rest of the text; `None` if its bracket is never closed.
 fn filter_head(filter: &str) -> Option<(&str, &str)> {
     let is_part = |sign: char| sign.is_alphanumeric() || sign == '_';
     let end = filter.find(|sign| !is_part(sign)).unwrap_or(filter.len());
@@ -201,7 +201,7 @@ fn filter_head(filter: &str) -> Option<(&str, &str)> {
     Some((head, rest.trim()))
 }
 
-/// `expression` with the filter of a template behind it; `None` if it has no counterpart.
+/// `expression` with a template filter applied to it; `None` if it has no counterpart.
 fn filtered(expression: &str, filter: &str) -> Option<String> {
     let expression = expression.trim();
     let (name, argument) = match filter.split_once('(') {

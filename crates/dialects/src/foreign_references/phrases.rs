@@ -10,7 +10,7 @@ const OUTPUTS: [&str; 9] = [
     "output", "outputs", "result", "results", "content", "contents", "response", "data", "value",
 ];
 
-/// Words before the name of a step that say nothing else.
+/// Words before the name of a step that have no meaning of their own.
 const FILLERS: [&str; 6] = ["of", "from", "the", "step", "task", "above"];
 
 /// The first phrase in `text` that names a step: its bytes, and the name or the number of the step.

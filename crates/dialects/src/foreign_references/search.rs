@@ -16,8 +16,8 @@ use crate::native::path_of;
 const MAX_REPLACEMENTS: usize = 32;
 
 /// Reports each text of the native plan with these `steps` and `output` that has a marker of a step or an input. Returns the
-/// steps with references in place of the markers that are errors, if there are any: what they refer to is then not reported
-/// as wrong again.
+/// steps with references in place of the markers that are errors, if there are any, so that later checks report no follow-up
+/// errors.
 pub(crate) fn check(
     steps: &[Item],
     output: Option<&Item>,
@@ -210,7 +210,7 @@ impl PlanSearch<'_> {
     fn text(&mut self, text: &str, is_whole: bool, spot: (Place, &[PointerSegment])) {
         if let Some(marker) = self.names.marker(text) {
             let written = &text[marker.range.clone()];
-            // Not every dialect can escape such a text, so only one that can hardly be anything else is an error.
+            // Not every dialect can escape such a text, so only one that is almost certainly a reference is an error.
             let is_all = is_whole && written.len() == text.len();
             let is_certain = marker.is_certain && (is_all || has_path(written));
             self.push(written, &marker.meaning, is_certain, spot);
@@ -462,7 +462,7 @@ impl ReferenceNames<'_> {
     }
 }
 
-/// The diagnostic for `written`, which stands in a value of the kind `what`.
+/// The diagnostic for `written`, which is in a value of the kind `what`.
 fn message(written: &str, what: &str, is_certain: bool) -> Diagnostic {
     let message = format!("`{written}` is a reference in other systems, and only {what} here");
     if is_certain {

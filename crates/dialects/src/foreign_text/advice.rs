@@ -50,7 +50,7 @@ impl Extent {
     }
 }
 
-/// A plan in a text, the part of the text that it stands for, and what of that part it does not say.
+/// A plan in a text, the extent of the text that it covers, and the parts of that extent that it leaves out.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Reading {
     pub(crate) plan: Value,
@@ -91,8 +91,8 @@ impl Reading {
     }
 }
 
-/// The reading of `value`, which has the `extent` of a text, with the least that is not certain: as a plan of a known system, of this
-/// one, or of one that is only similar to others. `None` if it is no plan at all.
+/// The reading of `value`, which has the `extent` of a text, with the fewest uncertain parts: as a plan of a known system, of
+/// Planwright, or of an unknown system. `None` if it is not a plan.
 pub(crate) fn reading(value: &Value, extent: Extent) -> Option<Reading> {
     let specific = translated(value);
     if let Some(found) = specific.clone().filter(|found| found.is_complete) {
@@ -130,9 +130,9 @@ pub(crate) fn certain_reading(value: &Value, extent: Extent) -> Option<Reading> 
         .then_some(found)
 }
 
-/// An error with `message` about all of `text`, whose advice is the plan `value` in JSON; what is not certain in it follows.
+/// An error with `message` about all of `text`, whose advice is the plan `value` in JSON, followed by the uncertain parts.
 ///
-/// Only a plan that stands for all of the text becomes an edit.
+/// Only a plan that covers the whole text becomes an edit.
 pub(crate) fn advice(
     code: Code,
     message: &str,
@@ -188,7 +188,8 @@ pub(crate) fn advice_of(code: Code, message: &str, reading: &Reading, text: &str
     diagnostics
 }
 
-/// Returns true if the plan in `json` calls each tool that `text` names behind a key `tool`: data that is only passed on calls nothing.
+/// Returns true if the plan in `json` calls each tool that `text` names after a key `tool`. Otherwise the key is part of data
+/// that the plan only passes on.
 pub(super) fn calls_named_tools(text: &str, json: &str) -> bool {
     let named = named_tools(text);
     if named.is_empty() {
@@ -232,7 +233,7 @@ fn called_tools(plan: &Value, found: &mut HashSet<String>) {
     }
 }
 
-/// The texts behind `"tool":`, `'tool':` and `tool:`.
+/// The texts after `"tool":`, `'tool':` and `tool:`.
 fn named_tools(text: &str) -> HashSet<&str> {
     let mut found = HashSet::new();
     for (at, key) in text.match_indices("tool") {
@@ -261,7 +262,7 @@ fn named_tools(text: &str) -> HashSet<&str> {
     found
 }
 
-/// `plan` without the fields that other systems put behind the ids of steps, `${a.output}`.
+/// `plan` without the fields that other systems write after the ids of steps, `${a.output}`.
 fn without_output_fields(plan: &Value) -> Value {
     let steps = ["steps", "tasks", "nodes", "plan"]
         .iter()
@@ -313,7 +314,7 @@ pub(super) fn read(json: &str) -> ParseResult {
     parse_unadvised(json.as_bytes(), &ReadOptions::new("plan"))
 }
 
-/// The JSON of `value` in the native dialect, with its fields in place of guesses; or as it is, with what is not certain.
+/// The JSON of `value` with native fields in place of guesses; or unchanged, with the list of uncertain parts.
 fn native_json(value: &Value) -> (String, Diagnostics) {
     let json = value.to_json();
     let found = read(&json);

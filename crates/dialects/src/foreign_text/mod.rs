@@ -277,7 +277,7 @@ fn listed_calls(code: &str) -> Option<(String, String)> {
     let end = inside.find(')').map_or(inside.len(), |end| end + 1);
     let message = "the text is a list of calls, which have no ids".to_owned();
     let help = format!(
-        "write each on a line of its own: {}",
+        "write each on its own line: {}",
         quote(&format!("a = {}", &inside[..end]))
     );
     Some((message, help))
@@ -369,7 +369,7 @@ mod tests {
         check("Dear all,\nnote: this is not a plan", None);
         check(
             "[f(x=1), g()]",
-            Some("write each on a line of its own: `a = f(x=1)`"),
+            Some("write each on its own line: `a = f(x=1)`"),
         );
         check(
             "[[steps]]\nid = \"a\"",

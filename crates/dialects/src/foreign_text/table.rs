@@ -9,7 +9,7 @@ use super::advice::Extent;
 use super::calls::values::{named, split};
 use super::{FoundPlan, object};
 
-/// The plan in the table in `text`; `None` if it is none, has a column without a meaning, or a row with more cells than columns.
+/// The plan in the table in `text`; `None` if there is none, has a column without a meaning, or a row with more cells than columns.
 pub(super) fn plan(text: &str) -> Option<FoundPlan> {
     let mut lines = text.lines().map(str::trim).peekable();
     let is_row = |line: &str| line.starts_with('|');

@@ -21,7 +21,7 @@ const PLAN_FIELDS: [&str; 10] = [
     "on_failure",
 ];
 
-/// The values of `text` as a list, or as the steps of a plan; `None` if it has no two of them, or anything else.
+/// The values of `text` as a list, or as the steps of a plan; `None` if there are fewer than two, or other content.
 pub(super) fn value(text: &str) -> Option<Value> {
     let mut values = Vec::new();
     let mut rest = text.trim_start_matches('\u{feff}').trim();

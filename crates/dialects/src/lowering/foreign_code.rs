@@ -7,7 +7,7 @@ pub(crate) const NO_BLOCKS: &str = "a plan has no blocks: give each step its own
 
 /// The advice about a statement that is nearly a step.
 const STEP: &str =
-    "write `id = tool(name=value)`, or `id = ${…}` for a value; words belong behind a `#`";
+    "write `id = tool(name=value)`, or `id = ${…}` for a value; words belong after a `#`";
 
 /// Keywords that open a block.
 const OPENERS: [&str; 34] = [
@@ -68,14 +68,14 @@ fn block_advice(code: &str, word: &str) -> Option<String> {
     };
     match word {
         "if" | "elif" | "elsif" if is_shown(rest) => Some(format!(
-            "a plan has no blocks: put `{{\"when\": ${{{rest}}}}}` behind each step of this one, without indentation"
+            "a plan has no blocks: put `{{\"when\": ${{{rest}}}}}` after each step of this one, without indentation"
         )),
         "else" => Some(
-            "a plan has no blocks: put `{\"when\": ${!(…)}}` with the condition behind each step of this one, without indentation"
+            "a plan has no blocks: put `{\"when\": ${!(…)}}` with the condition after each step of this one, without indentation"
                 .to_owned(),
         ),
         "while" | "until" | "repeat" => Some(
-            "a plan has no blocks: put `{\"repeat\": {\"until\": ${…}}}`, with the condition that ends the loop, behind the step that it repeats, without indentation"
+            "a plan has no blocks: put `{\"repeat\": {\"until\": ${…}}}`, with the condition that ends the loop, after the step that it repeats, without indentation"
                 .to_owned(),
         ),
         "for" | "foreach" => {
@@ -84,7 +84,7 @@ fn block_advice(code: &str, word: &str) -> Option<String> {
             (is_shown(name) && is_shown(list.trim())).then(|| {
                 let list = list.trim();
                 format!(
-                    "a plan has no blocks: put `{{\"for_each\": ${{{list}}}}}` behind each step of this one, without indentation, and write `${{item}}` for `{name}`"
+                    "a plan has no blocks: put `{{\"for_each\": ${{{list}}}}}` after each step of this one, without indentation, and write `${{item}}` for `{name}`"
                 )
             })
         }

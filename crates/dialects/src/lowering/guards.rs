@@ -26,14 +26,14 @@ pub(crate) fn advice(rest: &str) -> Option<String> {
             let field = when(condition);
             Some(match other.filter(|other| has_call(other)) {
                 Some(_) => format!(
-                    "write {field} behind the `)` of the call, and the other call on a line of its own with {}",
+                    "write {field} after the `)` of the call, and the other call on its own line with {}",
                     when_not(condition)
                 ),
-                None => format!("write the condition behind the `)` of the call: {field}"),
+                None => format!("write the condition after the `)` of the call: {field}"),
             })
         }
         "unless" => Some(format!(
-            "write the condition behind the `)` of the call: {}",
+            "write the condition after the `)` of the call: {}",
             when_not(inside)
         )),
         "for" | "foreach" => {
@@ -43,19 +43,19 @@ pub(crate) fn advice(rest: &str) -> Option<String> {
                 return Some(LOOP.to_owned());
             }
             Some(format!(
-                "write the list behind the `)` of the call: `{{\"for_each\": {}}}`, and `${{item}}` for `{name}`",
+                "write the list after the `)` of the call: `{{\"for_each\": {}}}`, and `${{item}}` for `{name}`",
                 listed(list)
             ))
         }
         "while" | "until" => Some(
-            "write the condition that ends the loop behind the `)` of the call: `{\"repeat\": {\"until\": ${…}}}`".to_owned(),
+            "write the condition that ends the loop after the `)` of the call: `{\"repeat\": {\"until\": ${…}}}`".to_owned(),
         ),
         "and" | "&&" | "or" | "||" => Some(UNCLEAR.to_owned()),
         _ => None,
     }
 }
 
-/// The advice about `value`, the right side of an assignment, in which a call depends on what is written before or behind it.
+/// The advice about `value`, the right side of an assignment, in which a call depends on the text before or after it.
 pub(crate) fn advice_on_value(value: &str) -> Option<String> {
     let at = call_start(value)?;
     let before = value[..at].trim_end();
@@ -69,7 +69,7 @@ pub(crate) fn advice_on_value(value: &str) -> Option<String> {
                 when(condition)
             };
             return Some(format!(
-                "write the call alone, and its condition behind its `)`: {field}"
+                "write the call alone, and its condition after its `)`: {field}"
             ));
         }
     }
@@ -80,24 +80,24 @@ pub(crate) fn advice_on_value(value: &str) -> Option<String> {
             .is_some_and(|(_, other)| has_call(other));
         let other = if has_other {
             format!(
-                ", and the other call on a line of its own with {}",
+                ", and the other call on its own line with {}",
                 when_not(condition)
             )
         } else {
             String::new()
         };
         return Some(format!(
-            "write the call alone, and its condition behind its `)`: {}{other}",
+            "write the call alone, and its condition after its `)`: {}{other}",
             when(condition)
         ));
     }
     None
 }
 
-/// The advice if a call depends on something in a way that is not known.
-const UNCLEAR: &str = "write each call on a line of its own, and behind the `)` of one that may be left out its condition: `{\"when\": ${…}}`";
+/// The advice if the condition of a call is not understood.
+const UNCLEAR: &str = "write each call on its own line, and after the `)` of one that may be left out its condition: `{\"when\": ${…}}`";
 
-const LOOP: &str = "write the list behind the `)` of the call: `{\"for_each\": ${…}}`";
+const LOOP: &str = "write the list after the `)` of the call: `{\"for_each\": ${…}}`";
 
 /// The keyword or the operator at the start of `rest`, and what follows it.
 fn guard_word(rest: &str) -> Option<(&'static str, &str)> {

@@ -47,8 +47,8 @@ pub(crate) fn tool_name_length(text: &str) -> usize {
     }
 }
 
-/// Calls `read` with one line after the other. It returns the end of what it has read, after which the next line is
-/// taken: what begins on a line may span several.
+/// Calls `read` for one line after the other. `read` returns the end of the text that it has consumed, since a statement may span
+/// several lines; the next line begins after that.
 pub(crate) fn for_each_line(text: &str, mut read: impl FnMut(Range<usize>) -> usize) {
     let mut at = Some(0);
     while let Some(start) = at {

@@ -6,10 +6,10 @@
 use super::foreign_code::{self, NO_BLOCKS};
 
 /// The advice about a line that is not prose.
-const HELP: &str = "write `id = tool(name=value)` with its own `{\"when\": ${…}}` or `{\"for_each\": ${…}}`; words belong behind a `#`";
+const HELP: &str = "write `id = tool(name=value)` with its own `{\"when\": ${…}}` or `{\"for_each\": ${…}}`; words belong after a `#`";
 
 /// The advice about a comment that holds code.
-const COMMENTS: &str = "a comment begins with `#`; take the line away, or write it as a step";
+const COMMENTS: &str = "a comment begins with `#`; remove the line, or write it as a step";
 
 /// Keywords that put other lines under a condition or in a loop.
 const CONDITIONS: [&str; 19] = [
@@ -211,7 +211,7 @@ fn is_condition(line: &str, first: &str, second: &str) -> bool {
     if !begins {
         return false;
     }
-    // A whole sentence contains its own consequence, so it governs no other line.
+    // A complete sentence, unlike a heading such as `If it rains:`, applies to no other line.
     let is_sentence = line.ends_with(['.', '!', '?']) || line.contains(", ");
     let opens = line.ends_with([':', '(', ')', ','])
         || [" then", " THEN", " do", " DO"]
@@ -304,7 +304,7 @@ const LABELS: [&str; 10] = [
     "thought:",
 ];
 
-/// Returns true if `line` is a label or a target with names behind it, as in a makefile: `all: x y`, `loop:`.
+/// Returns true if `line` is a label or a target followed by names, as in a makefile: `all: x y`, `loop:`.
 fn is_label(line: &str, words: &[&str]) -> bool {
     let Some((label, names)) = words.split_first() else {
         return false;

@@ -15,7 +15,7 @@ use crate::document::{
 
 /// The reference syntax of a dialect. All other values are the same in every dialect.
 pub trait ReferenceSyntax {
-    /// The meaning of a text: itself, or something with references.
+    /// The meaning of a text: a literal, or a value with references.
     fn text(&mut self, text: &Arc<str>, place: Place) -> NodeKind {
         let _ = place;
         NodeKind::Literal(Arc::clone(text).into())

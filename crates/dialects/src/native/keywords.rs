@@ -7,24 +7,24 @@ use planwright_core::plan::{Method, Mode, OnFailure, Ordering, Sharing, SlotKind
 use crate::document::ReadLimits;
 
 /// The words for the values of a field, the default first.
-pub(super) type Choices<T> = &'static [(&'static str, T)];
+pub(super) type KeywordTable<T> = &'static [(&'static str, T)];
 
-pub(super) const ORDERINGS: Choices<Ordering> = &[
+pub(super) const ORDERINGS: KeywordTable<Ordering> = &[
     ("dataflow", Ordering::Dataflow),
     ("listed", Ordering::Listed),
 ];
 
-pub(super) const ON_FAILURES: Choices<OnFailure> = &[
+pub(super) const ON_FAILURES: KeywordTable<OnFailure> = &[
     ("keep_going", OnFailure::KeepGoing),
     ("stop", OnFailure::Stop),
 ];
 
-pub(super) const SHARINGS: Choices<Sharing> =
+pub(super) const SHARINGS: KeywordTable<Sharing> =
     &[("open", Sharing::Open), ("marked", Sharing::MarkedOnly)];
 
-pub(super) const MODES: Choices<Mode> = &[("run", Mode::Run), ("show", Mode::Show)];
+pub(super) const MODES: KeywordTable<Mode> = &[("run", Mode::Run), ("show", Mode::Show)];
 
-pub(super) const METHODS: Choices<Method> = &[
+pub(super) const METHODS: KeywordTable<Method> = &[
     ("set", Method::Set),
     ("merge", Method::Merge),
     ("assign", Method::Assign),
@@ -32,7 +32,7 @@ pub(super) const METHODS: Choices<Method> = &[
     ("concat", Method::Concat),
 ];
 
-pub(super) const KINDS: Choices<SlotKind> = &[
+pub(super) const KINDS: KeywordTable<SlotKind> = &[
     ("inputs", SlotKind::Inputs),
     ("vars", SlotKind::Vars),
     ("state", SlotKind::State),
@@ -46,7 +46,7 @@ pub(super) const REFERENCE_ROOTS: &[&str] = &[
 ];
 
 /// The value with the name `word`.
-pub(super) fn value_of<T: Copy>(choices: Choices<T>, word: &str) -> Option<T> {
+pub(super) fn value_of<T: Copy>(choices: KeywordTable<T>, word: &str) -> Option<T> {
     choices
         .iter()
         .find(|(known, _)| *known == word)
@@ -54,7 +54,10 @@ pub(super) fn value_of<T: Copy>(choices: Choices<T>, word: &str) -> Option<T> {
 }
 
 /// The word for `value`, or `None` if it is the default.
-pub(super) fn word_for<T: Copy + PartialEq>(choices: Choices<T>, value: T) -> Option<&'static str> {
+pub(super) fn word_for<T: Copy + PartialEq>(
+    choices: KeywordTable<T>,
+    value: T,
+) -> Option<&'static str> {
     choices
         .iter()
         .skip(1)
@@ -63,7 +66,7 @@ pub(super) fn word_for<T: Copy + PartialEq>(choices: Choices<T>, value: T) -> Op
 }
 
 /// All words of a field.
-pub(super) fn all<T>(choices: Choices<T>) -> impl Iterator<Item = &'static str> {
+pub(super) fn all<T>(choices: KeywordTable<T>) -> impl Iterator<Item = &'static str> {
     choices.iter().map(|(word, _)| *word)
 }
 
@@ -94,7 +97,7 @@ pub(super) fn read(text: &str) -> Option<Duration> {
     from_milliseconds(number.parse::<f64>().ok()? * (to_double(*nanoseconds) / 1e6))
 }
 
-/// Parses a duration in another notation, such as `2 minutes`, `1h30m` or `PT1M30S`; `None` if `text` is none.
+/// Parses a duration in another notation, such as `2 minutes`, `1h30m` or `PT1M30S`; otherwise `None`.
 pub(super) fn guessed_duration(text: &str) -> Option<Duration> {
     let lower = text.trim().to_lowercase();
     let iso = lower.strip_prefix("pt");

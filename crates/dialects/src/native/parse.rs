@@ -10,13 +10,14 @@ use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, SourceText, So
 
 use super::guesses;
 use super::keywords::{
-    self, Choices, KINDS, MODES, ON_FAILURES, ORDERINGS, REFERENCE_ROOTS, SHARINGS, all, value_of,
+    self, KINDS, KeywordTable, MODES, ON_FAILURES, ORDERINGS, REFERENCE_ROOTS, SHARINGS, all,
+    value_of,
 };
 use super::print;
 use super::reference::{NativeTemplates, plain};
 use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{
-    DiagnosticSink, Document, Fields, Item, ItemEntry, ItemKind, article, nearest, quote,
+    DiagnosticSink, Document, Fields, Item, ItemEntry, ItemKind, nearest, quote, with_article,
 };
 use crate::foreign_references;
 use crate::lowering::lower;
@@ -316,7 +317,7 @@ impl NativeReader<'_> {
                 return input;
             }
             _ => {
-                let found = article(item.kind_word());
+                let found = with_article(item.kind_word());
                 let message = format!("expected a JSON Schema in `inputs`, found {found}");
                 let value = item.to_value();
                 let written = quote(&value.to_json());
@@ -398,7 +399,7 @@ pub(super) fn warn_about_reserved_id(step: &Step, place: Place, sink: &mut Diagn
 pub(super) fn choice<T: Copy + Default>(
     fields: &mut Fields<'_>,
     name: &'static str,
-    choices: Choices<T>,
+    choices: KeywordTable<T>,
     sink: &mut DiagnosticSink,
 ) -> T {
     let Some(item) = fields.optional(name) else {
@@ -484,7 +485,7 @@ pub(super) fn bound_of(item: &Item, name: &str, sink: &mut DiagnosticSink) -> Op
     count
 }
 
-/// The time below which a number without a unit is probably one of seconds.
+/// The number without a unit below which the unit is probably seconds.
 const SHORT_TIME: Duration = Duration::from_secs(1);
 
 /// The duration in `name`.

@@ -254,7 +254,7 @@ impl NativeReader<'_> {
             // A condition is never text.
             self.sink.push_with_safe_fix(item.place, diagnostic);
         }
-        // The expression is read as it was meant, so that what it refers to is not reported as unused.
+        // The expression is read with its intended meaning, so that its targets are not reported as unused.
         let meant = if is_expression {
             text.trim().to_owned()
         } else {
@@ -267,7 +267,7 @@ impl NativeReader<'_> {
         Some(lower(&meant, &mut self.templates()))
     }
 
-    /// The condition that `text` is meant as, in this dialect; `None` if that is not known.
+    /// The native form of the condition `text`; `None` if there is none.
     fn meant_condition(&mut self, text: &str) -> Option<String> {
         let inside = text.trim();
         let stripped = inside
@@ -299,8 +299,7 @@ impl NativeReader<'_> {
         name.map(Arc::clone)
     }
 
-    /// The list of a `for_each`: the value itself, or its `items` beside `max_parallel`, which may also stand in the
-    /// step.
+    /// The list of a `for_each`: the value itself, or its `items` beside `max_parallel`, which may also be a field of the step.
     fn for_each(&mut self, fields: &mut Fields<'_>) -> Option<ForEach> {
         let item = fields.optional("for_each");
         let beside = fields.optional("max_parallel");
@@ -329,7 +328,7 @@ impl NativeReader<'_> {
         let over = if item.as_object().is_some() {
             let mut inner = Fields::of(item, "`for_each`", self.sink)?;
             let items = inner.required("items", self.sink);
-            // The bound inside of `for_each` overrides the one beside it.
+            // The limit inside `for_each` overrides that of the step.
             if let Some(bound) = bound(&mut inner, "max_parallel", self.sink) {
                 max_parallel = Some(bound);
             }

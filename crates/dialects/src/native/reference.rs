@@ -47,7 +47,7 @@ impl ReferenceSyntax for NativeTemplates<'_> {
             let Err(mut diagnostic) = found else {
                 return found;
             };
-            // It is read as it was meant, or else as any value, so that no other problem follows from this one.
+            // It is read with its intended meaning, or else as a value of any type, so that it causes no follow-up errors.
             let exact = (diagnostic.code != Code::ExpressionTooLong)
                 .then(|| exact_form(inside, self.patterns))
                 .flatten();
@@ -215,7 +215,7 @@ impl WriteReferences for NativeWriter<'_> {
         losses.error_with_help(
             reference.place,
             &what,
-            "refer to less at once, in steps of their own",
+            "split the expression over several steps",
         );
         String::new()
     }
@@ -239,7 +239,7 @@ pub(super) fn write_slot(path: &SlotPath) -> Option<String> {
     read_slot(&text).map(|_| text)
 }
 
-/// The slot that a form names, if it names nothing else.
+/// The slot that a form names, if it has no other part.
 fn slot_of_form(form: Form) -> Option<(SlotKind, Vec<Arc<str>>)> {
     let Form::First(alternatives) = form else {
         return None;

@@ -12,7 +12,7 @@ use planwright_core::plan::{RETRY_FIELDS, RetryFieldKind};
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, json_schema};
 use serde_json::{Map, Value, json};
 
-use super::keywords::{self, Choices};
+use super::keywords::{self, KeywordTable};
 
 /// The JSON Schema (draft 2020-12) of native plans.
 pub fn schema() -> Value {
@@ -328,7 +328,7 @@ fn by_kind(value: &Value, with_instance: bool) -> Value {
     json!({"type": "object", "properties": properties, "additionalProperties": false})
 }
 
-fn choice<T>(choices: Choices<T>) -> Schema {
+fn choice<T>(choices: KeywordTable<T>) -> Schema {
     let all: Vec<&str> = keywords::all(choices).collect();
     json_schema!({"type": "string", "enum": all, "default": all.first()})
 }

@@ -96,7 +96,7 @@ pub(crate) enum Feature {
 }
 
 impl Feature {
-    /// The words for the feature in messages.
+    /// The name of the feature in messages.
     fn words(self) -> &'static str {
         match self {
             Self::Name => "the plan's name",

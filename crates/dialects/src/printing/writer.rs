@@ -286,14 +286,14 @@ impl<'a> LossReport<'a> {
         self.diagnostics
     }
 
-    /// The JSON text of `plan`, unless it would lose something essential, and the diagnostics.
+    /// The JSON text of `plan`, unless the dialect would lose an essential part, and the diagnostics.
     pub(crate) fn finish(self, plan: &Value) -> (Option<String>, Diagnostics) {
         self.finish_text(plan, |plan| {
             serde_json::to_string_pretty(plan).unwrap_or_else(|_| plan.to_json()) + "\n"
         })
     }
 
-    /// The text that `write` makes of `plan`, unless it would lose something essential, and the diagnostics.
+    /// The text that `write` makes of `plan`, unless the dialect would lose an essential part, and the diagnostics.
     pub(crate) fn finish_text(
         mut self,
         plan: &Value,

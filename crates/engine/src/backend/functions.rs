@@ -101,6 +101,7 @@ impl Default for Functions {
 impl ToolBackend for Functions {
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         match self.by_name.get(&call.tool.name) {
+            // The server is not compared: `Backends` has routed the call here by it.
             Some((_, body)) => body(call.args, call.context),
             None => {
                 let message = format!("there is no function `{}`", call.tool.name);
@@ -186,6 +187,7 @@ impl<T: JsonSchema> JsonSchema for Sharable<T> {
         true
     }
 
+    // A separate name: a definition with the name of the plain type would lose the marker.
     fn schema_name() -> Cow<'static, str> {
         format!("Sharable_{}", T::schema_name()).into()
     }
@@ -293,6 +295,7 @@ impl Function {
         let body: Body = Arc::new(move |args, context| {
             // serde reads `()` from `null`, but tools are called with an object.
             let args = if takes_nothing { Value::Null } else { args };
+            // The arguments fit the schema, but types may be stricter, for example by a custom `Deserialize`.
             match serde_json::from_value::<A>(args.into()) {
                 Ok(args) => {
                     let call = function(args, context);
@@ -349,6 +352,7 @@ impl Function {
     /// Declares that it changes nothing, so a lost call may be repeated.
     pub fn read_only(mut self) -> Self {
         self.tool.annotations.read_only = true;
+        // The default of MCP is `true`, which contradicts a tool that changes nothing.
         self.tool.annotations.destructive = false;
         self.idempotent()
     }
@@ -397,6 +401,7 @@ impl Function {
         let annotations = self.tool.annotations;
         let tool = Tool {
             server: server.clone(),
+            // Hints record what was stated explicitly, and rules about tools without hints must not apply to functions.
             hints: Hints {
                 read_only: Some(annotations.read_only),
                 destructive: Some(annotations.destructive),
@@ -446,6 +451,7 @@ fn result_schema<T: JsonSchema>() -> Schema {
 fn root_schema<T: JsonSchema>(settings: SchemaSettings) -> schemars::Schema {
     let settings = settings.with(|settings| settings.meta_schema = None);
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    // A title of the author stays; the generated one is only the name of the Rust type.
     if schema
         .get("title")
         .is_some_and(|title| title == &*T::schema_name())
@@ -529,6 +535,7 @@ fn to_tool_error(error: Box<dyn Error + Send + Sync>) -> ToolError {
             let mut message = error.to_string();
             let mut source = error.source();
             while let Some(cause) = source {
+                // The model that reads the error has no access to the chain of sources.
                 message = format!("{message}: {cause}");
                 source = cause.source();
             }

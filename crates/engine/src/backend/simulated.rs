@@ -84,6 +84,7 @@ impl ToolBackend for Simulated {
         let behaviour = self.behaviours.get(&call.tool.qualified_name());
         Box::pin(async move {
             match behaviour {
+                // The behaviour counts its calls: a script states the number of failures for each tool, not for each step.
                 Some(behaviour) => behaviour.answer(&call.args).await,
                 None => Err(ToolError::new(
                     ErrorKind::Unavailable,
@@ -155,6 +156,7 @@ impl ScriptReader {
     }
 
     /// Reads one level deeper, so errors there have the right pointer.
+    // A closure, so that no early return can leave the path one level too deep.
     fn below<T>(&mut self, segment: PointerSegment, read: impl FnOnce(&mut Self) -> T) -> T {
         self.path.push(segment);
         let result = read(self);
@@ -175,6 +177,7 @@ impl ScriptReader {
 
     fn unknown_fields(&mut self, fields: &Object, known: &[&[&str]]) {
         for key in fields.keys() {
+            // A misspelt field would silently change the behaviour of a test.
             if !known.iter().any(|known| known.contains(&&**key)) {
                 self.key(key, |reader| {
                     reader.error(format!("a simulated tool has no field `{key}`"));
@@ -217,6 +220,7 @@ impl ScriptReader {
             Some((server, tool)) if !server.is_empty() && !tool.is_empty() => {
                 Tool::new(server, tool)
             }
+            // Scripts for one-off tests need no servers.
             _ => Tool::new(SERVER, name),
         };
         tool.title = self.text(fields, "title");
@@ -228,6 +232,7 @@ impl ScriptReader {
             tool.output = Schema::from_value(schema.clone());
         }
         tool.hints = self.hints(fields.get("annotations"));
+        // The author of the script is the user, so the annotations are trusted.
         tool.annotations = tool.hints.annotations(true);
         let approval = self.flag(fields, "approval");
         // Without an explicit choice, a destructive tool needs approval, as that of a real server does.
@@ -342,6 +347,7 @@ impl ScriptReader {
                         reader.unknown_fields(fields, &[BEHAVIOUR_FIELDS, &["when"]]);
                         read.push(Case {
                             when: fields
+                                // A case without a condition applies to all calls.
                                 .get("when")
                                 .cloned()
                                 .unwrap_or_else(Value::empty_object),

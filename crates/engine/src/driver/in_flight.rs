@@ -1,6 +1,6 @@
 //! The calls in flight, and the questions that are open.
 //!
-//! Each call is a task of its own, except those of tools that answer at once. A panic of foreign code (a call, a
+//! Each call is its own task, except those of tools that answer at once. A panic of foreign code (a call, a
 //! decision, a commit) becomes an error, and the run continues.
 //!
 //! Design: [Fast calls are polled inline](https://github.com/planwright/planwright/blob/main/docs/design/execution.md#fast-calls-are-polled-inline).
@@ -105,7 +105,7 @@ impl InFlightCalls {
         if let Some(driver) = &self.progress_reported {
             clock.notify_on_progress(Arc::clone(driver));
         }
-        // Created here, within the span of the run: the call may be polled in a task of its own.
+        // Created here, within the span of the run: the call may be polled in its own task.
         let name = call.tool.qualified_name();
         let span = tracing::info_span!(
             "call",
@@ -148,7 +148,7 @@ impl InFlightCalls {
 
     /// Returns the minimum time until the call of `task` can have been inactive for `limit`. Returns `None` while its clock is paused,
     /// and if
-    /// the backend has a limit of its own.
+    /// the backend has its own limit.
     pub(crate) fn remaining(&self, task: TaskId, limit: Duration) -> Option<Duration> {
         let call = self.handles.get(&task);
         call.map_or(Some(Duration::ZERO), |(_, clock)| clock.remaining(limit))

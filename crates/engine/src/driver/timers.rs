@@ -29,6 +29,7 @@ impl Timers {
 
     /// Sets a timer, which replaces an earlier one of the same task and kind. A time that the clock cannot represent never comes.
     pub(super) fn set(&mut self, task: TaskId, timer: Timer, after: Duration) {
+        // The queue is ordered by time, so an earlier entry of the same timer has to be found through `deadlines`.
         self.clear(task, timer);
         if let Some(deadline) = Instant::now().checked_add(after) {
             self.queue.insert((deadline, task, timer));
@@ -56,6 +57,7 @@ impl Timers {
     /// Waits for the next timer to expire. `None` if there is none.
     pub(super) async fn next(&mut self) -> Option<(TaskId, Timer)> {
         loop {
+            // A timer that expired during other work must not wait for the runtime.
             if let Some(expired) = self.try_next() {
                 return Some(expired);
             }

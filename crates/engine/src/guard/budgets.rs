@@ -293,7 +293,7 @@ fn repetition_error(tool: &Tool, bound: &Bound) -> ToolError {
 
 fn output_error(bound: &Bound) -> ToolError {
     let message = format!(
-        "the outputs of the run come to more than the {} bytes that `{}` allows",
+        "the outputs of the run exceed the {} bytes that `{}` allows",
         bound.limit, bound.set_in
     );
     bound.error(GuardKind::OutputBytes, message)

@@ -368,9 +368,8 @@ impl WrittenBudget {
                 Arc::from("default"),
             ),
         };
-        let message = format!(
-            "the values of the run come to more than {limit} bytes as written, the limit of {place}"
-        );
+        let message =
+            format!("the values of the run exceed {limit} bytes as written, the limit of {place}");
         Err(guard_error(
             GuardKind::WrittenBytes,
             limit,
@@ -446,7 +445,7 @@ mod tests {
             &budget,
             Guards::WRITTEN_BYTES + 1,
             Some(
-                r#"the values of the run come to more than 67108864 bytes as written, the limit of `budgets.written_bytes` by default {"guard":"written_bytes","limit":67108864,"set_in":"default"}"#,
+                r#"the values of the run exceed 67108864 bytes as written, the limit of `budgets.written_bytes` by default {"guard":"written_bytes","limit":67108864,"set_in":"default"}"#,
             ),
         );
         budget.receive(1000);
@@ -469,7 +468,7 @@ mod tests {
             &budget,
             2,
             Some(
-                r#"the values of the run come to more than 10 bytes as written, the limit of `planwright.toml:3` for `written_bytes` {"guard":"written_bytes","limit":10,"set_in":"planwright.toml:3"}"#,
+                r#"the values of the run exceed 10 bytes as written, the limit of `planwright.toml:3` for `written_bytes` {"guard":"written_bytes","limit":10,"set_in":"planwright.toml:3"}"#,
             ),
         );
         // A value that did not fit was not counted.

@@ -122,7 +122,7 @@ fn bytes_are_those_of_the_json() {
     );
     assert_eq!(outcome(guard.count_output(&ToolOutput::text("[ 1]"))), "ok");
     assert_eq!(outcome(guard.check(&tool)), "ok");
-    let refused = r#"budget: the outputs of the run come to more than the 10 bytes that `RunOptions` allows {"guard":"output_bytes","limit":10,"set_in":"RunOptions"}"#;
+    let refused = r#"budget: the outputs of the run exceed the 10 bytes that `RunOptions` allows {"guard":"output_bytes","limit":10,"set_in":"RunOptions"}"#;
     assert_eq!(
         outcome(guard.count_output(&ToolOutput::value(Value::from(1)))),
         refused

@@ -178,7 +178,7 @@ impl Budgets {
             return Err(ToolError::new(
                 ErrorKind::Budget,
                 format!(
-                    "the run comes to {tasks} tasks (steps, items, rounds), more than the {max} that are allowed"
+                    "the run has {tasks} tasks (steps, items, rounds), more than the {max} that are allowed"
                 ),
             ));
         }

@@ -67,6 +67,7 @@ impl CommandQueue {
 
     /// Adds a task, as a part of `owner` if there is one. It does not start yet.
     pub(super) fn add(&mut self, owner: Option<TaskId>, rank: u64) -> TaskId {
+        // No command follows: the task starts only once all tasks of its batch are known, because waits may lead forward.
         self.scheduler.add(owner, rank)
     }
 
@@ -101,6 +102,7 @@ impl CommandQueue {
 
     /// The next command, which then counts as taken.
     pub(super) fn take(&mut self) -> Option<SchedulerCommand> {
+        // First in, first out: a replay relies on the order in which the scheduler decided.
         let command = self.commands.pop_front()?;
         self.taken += 1;
         Some(command)
@@ -130,6 +132,7 @@ impl CommandQueue {
     /// Pauses the execution and returns the number of commands taken since the last input.
     pub(super) fn pause(&mut self) -> u64 {
         self.paused = true;
+        // The inputs that follow count from the position of the pause.
         std::mem::take(&mut self.taken)
     }
 

@@ -84,11 +84,12 @@ impl SkipReason {
 }
 
 impl fmt::Display for SkipReason {
-    /// The reason as one clause, with the name as the plan has it.
+    /// The reason as one clause, with the name as in the plan.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of = &self.of;
         match self.because {
             SkipKind::Step => write!(f, "`{of}` did not succeed"),
+            // A slot has several writers, so no single step is to blame.
             SkipKind::Branch => write!(f, "nothing filled `{of}`"),
             SkipKind::Condition => f.write_str("its condition was false"),
             SkipKind::Stopped => write!(f, "the run stopped after `{of}`"),
@@ -114,6 +115,7 @@ impl Outcome {
     pub(crate) fn succeeded(output: Arc<ToolOutput>) -> Self {
         Self {
             status: StepStatus::Succeeded,
+            // Shared, since outcomes are copied into summaries and histories, and outputs may be large.
             output: Some(output),
             error: None,
             handled: false,
@@ -150,6 +152,7 @@ impl Outcome {
 
     /// The outcome as a value, for `results` references.
     pub(crate) fn as_value(&self, tool: &str) -> Value {
+        // All fields exist for each status, so that a path into them is valid whatever happened.
         let error = self.error.as_ref().map_or(Value::Null, |error| {
             Value::object([
                 ("kind", Value::from(error.kind.as_str())),

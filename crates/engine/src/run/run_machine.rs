@@ -75,6 +75,7 @@ impl RunMachine {
             options,
         };
         let inputs = Value::from(plan.inputs().clone());
+        // Before anything runs: a function may return an input, which must not count as its output.
         run.exclude_from_sources(&inputs);
         run.instantiate_roots(plan);
         run.budgets.add_steps(run.tasks.len());
@@ -186,6 +187,7 @@ impl RunMachine {
         loop {
             self.execute_commands(effects);
             if self.is_busy() {
+                // The time slice is over. Calls start only when all results are known, since a later one may free a better task.
                 return;
             }
             let calls = self.queue.start_ready();

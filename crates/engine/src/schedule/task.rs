@@ -169,7 +169,7 @@ pub enum Timer {
 /// The reason why a task has settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettledBy {
-    /// The task ended without a call of its own: by its preparation, or as a group.
+    /// The task ended without its own call: by its preparation, or as a group.
     Itself,
     /// The last attempt has ended.
     Attempt,

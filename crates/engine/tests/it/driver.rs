@@ -582,7 +582,7 @@ async fn a_run_has_no_more_tasks_than_are_allowed() {
     };
     let over = |count: usize| {
         format!(
-            "the run comes to {count} tasks (steps, items, rounds), more than the 4 that are allowed"
+            "the run has {count} tasks (steps, items, rounds), more than the 4 that are allowed"
         )
     };
     for (step, calls, error) in [

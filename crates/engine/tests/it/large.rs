@@ -262,7 +262,7 @@ fn nothing() -> Output {
 #[test]
 fn what_is_written_is_bounded_though_it_is_shared() {
     let mut steps = doubling(60);
-    let message = "the values of the run come to more than 67108864 bytes as written, the limit of `budgets.written_bytes` by default";
+    let message = "the values of the run exceed 67108864 bytes as written, the limit of `budgets.written_bytes` by default";
     let summary = check_written(
         steps.clone(),
         nothing(),
@@ -280,13 +280,12 @@ fn what_is_written_is_bounded_though_it_is_shared() {
     check_written(steps.clone(), nothing(), set(bytes + 4), "");
     let message = "the limit of `planwright.toml:7` for `written_bytes`";
     let expected = format!(
-        "s10: the values of the run come to more than {} bytes as written, {message}",
+        "s10: the values of the run exceed {} bytes as written, {message}",
         bytes - 1
     );
     check_written(steps.clone(), nothing(), set(bytes - 1), &expected);
     // The output is written as well, but only once the run has ended.
-    let expected =
-        format!("the values of the run come to more than {bytes} bytes as written, {message}");
+    let expected = format!("the values of the run exceed {bytes} bytes as written, {message}");
     let output = Output::Value(read("steps.s0"));
     let summary = check_written(steps, output, set(bytes), &expected);
     assert_eq!(summary.status.as_str(), "failed");

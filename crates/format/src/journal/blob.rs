@@ -118,7 +118,7 @@ pub fn parse_value(json: &str) -> Result<Value, String> {
     parse(json)
 }
 
-/// Parses anything.
+/// Parses any value.
 pub fn parse<T: DeserializeOwned>(json: &str) -> Result<T, String> {
     // Few texts are deep, so the depth is measured only after the default parser has failed.
     match serde_json::from_str(json) {
@@ -147,7 +147,7 @@ pub(super) enum StoredValueV1 {
     /// A blob that refers to further blobs, its shared parts.
     #[serde(rename = "woven")]
     Composite(BlobRef),
-    /// An object with large fields. Each is a blob of its own, so that an output that many steps receive is stored once.
+    /// An object with large fields. Each is a separate blob, so that an output that many steps receive is stored once.
     Fields(IndexMap<Arc<str>, StoredValueV1>),
 }
 

@@ -1,4 +1,4 @@
-//! Blobs of large values with shared parts: each part that is in memory once is stored once as well.
+//! Blobs of large values with shared parts: a part that is in memory once is stored once.
 //!
 //! In the JSON of such a value, `{"$blob": DIGEST}` refers to a part without further references, `{"$woven": DIGEST}` to a composite
 //! part, which has references itself. An object that looks like a reference is escaped as `{"$plain": OBJECT}`.
@@ -105,7 +105,7 @@ impl CompositeEncoder<'_> {
         })
     }
 
-    /// Encodes a part as a blob of its own, after those that it refers to.
+    /// Encodes a part as a separate blob, after those that it refers to.
     fn store(&mut self, value: &Value) -> Result<BlobRef, String> {
         let mut is_composite = false;
         for part in parts_of(value) {

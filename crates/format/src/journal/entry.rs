@@ -184,7 +184,7 @@ pub fn decode_record(kind: &str, body: &str, load: BlobLoader<'_>) -> Result<Rec
         "opened" => {
             let OpenedEntryV1 { digest, header } = parse(body)?;
             Record::Opened {
-                // It has a column of its own: `JournalEntries` adds it.
+                // It has a separate column: `JournalEntries` adds it.
                 run: None,
                 digest,
                 header: header.decode(load)?,

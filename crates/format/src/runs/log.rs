@@ -322,7 +322,7 @@ impl Log {
     }
 }
 
-/// Returns the line for a record that has one of its own.
+/// Returns the line for a record that has a separate line.
 fn record_line(record: &Record) -> Option<LogLineV1> {
     let named = |what| LogLineV1 {
         what,

@@ -310,7 +310,7 @@ pub struct ProcessV1 {
     pub durations: DurationsV1,
     /// The tools that the plan calls, as they were then.
     pub tools: Vec<ToolV1>,
-    /// The number of steps of the plan, by which the store counts as well.
+    /// The number of steps of the plan, which the store uses in its counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<usize>,
     /// The choices of a person about steps.
@@ -348,7 +348,7 @@ pub struct ProcessV1 {
     pub vars: Option<Object>,
 }
 
-/// The label of the planner with which a plan was checked by a flow policy.
+/// The planner's label in the check of a plan under a flow policy.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]

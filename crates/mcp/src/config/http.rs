@@ -157,7 +157,7 @@ impl ServerReader<'_> {
                         "write `authorization_code` or `client_credentials`",
                     ),
                 },
-                // Clients have fields of their own, so an unknown field is only a warning.
+                // Clients have additional fields, so an unknown field is only a warning.
                 _ => self.unknown.push(format!("oauth.{name}")),
             }
         }

@@ -30,8 +30,8 @@ impl ServersConfig {
         Self::parse_with(text, file_name, Some(lookup))
     }
 
-    /// Parses a file like [`parse`](Self::parse), but leaves `${NAME}` as it is written. The servers are for a person to look at, not to
-    /// be started.
+    /// Parses a file like [`parse`](Self::parse), but leaves `${NAME}` as it is written. The servers are only displayed, not
+    /// started.
     ///
     /// # Errors
     ///

@@ -64,7 +64,7 @@ pub enum ServerTransport {
 }
 
 impl ServerTransport {
-    /// Returns true if one connection may serve several clients, each in a session of its own.
+    /// Returns true if one connection may serve several clients, each in its own session.
     pub(crate) fn has_sessions_per_client(&self) -> bool {
         match self {
             Self::Program(_) => false,

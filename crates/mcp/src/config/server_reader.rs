@@ -205,7 +205,7 @@ impl ServerReader<'_> {
                 "args" => program.args = self.read_args(&value),
                 "env" => program.env = self.read_env(&value),
                 "cwd" => program.cwd = Some(PathBuf::from(self.read_text("/cwd", &value))),
-                // Clients have fields of their own, so an unknown field is only a warning.
+                // Clients have additional fields, so an unknown field is only a warning.
                 _ => self.unknown.push(field),
             }
         }
@@ -264,8 +264,8 @@ impl ServerReader<'_> {
     }
 }
 
-/// Parses `"30s"`, `"250ms"`, `"2m"`, or a number of milliseconds as other clients write it. Returns `None` for
-/// anything else and for zero.
+/// Parses `"30s"`, `"250ms"`, `"2m"`, or a number of milliseconds, as in other clients. Returns `None` for anything else and for
+/// zero.
 pub(super) fn parse_duration(value: &Value) -> Option<Duration> {
     let duration = match value {
         Value::Number(number) => Duration::from_millis(number.as_u64()?),

@@ -30,7 +30,7 @@ pub(crate) enum CallMessage {
         params: Value,
     },
     Question(ClientQuestion),
-    /// The name of the work from [`Caller::bind`], by which the host can continue the call in another process.
+    /// The name from [`Caller::bind`], such as the id of a run, by which the host can continue the call in another process.
     Bound(String),
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct CallChannel {
 }
 
 impl CallChannel {
-    /// Creates a channel to `client`. `meta` is the `_meta` of requests that are made for it.
+    /// Creates a channel to `client`, whose requests to servers have `meta` as their `_meta`.
     pub(crate) fn new(client: &GatewayClient, meta: Value) -> (Self, CallReceiver) {
         let (messages, receiver) = call_queue();
         let channel = Self {
@@ -138,8 +138,8 @@ impl CallChannel {
     }
 }
 
-/// The time to wait for further questions before a result asks them together, because several steps of a plan often
-/// need a person at the same time.
+/// The time to wait for further questions before a result asks all of them, because several steps of a plan often need a person at the
+/// same time.
 const QUESTION_BATCH_DELAY: Duration = Duration::from_millis(20);
 
 pub(crate) struct InFlightCall {
@@ -148,7 +148,7 @@ pub(crate) struct InFlightCall {
     questions: BTreeMap<String, ClientQuestion>,
     question_count: u64,
     request: RequestKey,
-    /// The name of the work, by which the host can continue it in another process.
+    /// The name by which the host can continue the call in another process.
     work_name: Option<String>,
 }
 
@@ -192,8 +192,8 @@ impl InFlightCall {
         }
     }
 
-    /// Drives the call until it has a result, or questions that only a result can ask. The call is dropped and thereby
-    /// cancelled when the client cancels it or its session ends.
+    /// Drives the call to its result. If the client's revision has no requests from the server, the call is suspended at its first
+    /// questions, and the result asks them. The call is dropped and thereby cancelled when the client cancels it or its session ends.
     pub(crate) async fn drive(
         mut self,
         client: &GatewayClient,
@@ -257,8 +257,8 @@ impl InFlightCall {
         Ok(results::convert_result(result, client))
     }
 
-    /// Suspends the call at the input requests of an upstream server. The server's own state is replaced by one that is valid once,
-    /// for the same request of the same client. If the server has sent no state, the result gets none.
+    /// Suspends the call because an upstream server requests input. The server's state is replaced by one that is valid once,
+    /// for the same request of the same client. If the server has sent no state, the result has none.
     fn suspend_upstream(
         self,
         client: &GatewayClient,
@@ -295,13 +295,13 @@ impl InFlightCall {
         });
         let requests = Value::object(requests);
         let state = self.work_name.as_deref().and_then(|work| {
-            let subjects = self.questions.iter();
+            let questions = self.questions.iter();
             gateway.host.request_state(&SuspendedCall {
                 client: &client.id,
                 name: &self.request.name,
                 arguments: &self.request.arguments,
                 work,
-                questions: subjects
+                questions: questions
                     .map(|(key, question)| (key.as_str(), question.subject.as_deref()))
                     .collect(),
             })

@@ -146,7 +146,7 @@ impl OfferListing {
         self.prompts = offers;
     }
 
-    /// Assigns the view that a tool names to the server of the tool: no other server can put its own page in that place.
+    /// Assigns the view that a tool names to the server of the tool: no other server can replace that page by its own.
     fn add_views(&mut self, view: &UpstreamView) {
         for server in &view.servers {
             for address in server.tool_entries.iter().filter_map(views::address) {

@@ -52,7 +52,7 @@ pub(crate) fn deliver<T: PlaceholderResult>(
     context: &RequestContext<RoleServer>,
     result: Value,
 ) -> Result<T, ErrorData> {
-    // Each transport inserts a slot, so this would be a defect of ours.
+    // Each transport inserts a slot, so a missing slot is a defect of this crate.
     let Some(slot) = slot(&context.extensions) else {
         let message = "a request has no result slot";
         return Err(ErrorData::internal_error(message, None));

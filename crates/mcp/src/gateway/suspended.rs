@@ -14,7 +14,7 @@ use planwright_engine::id::random_id;
 use super::call::InFlightCall;
 use super::client::ClientId;
 
-/// The time in which a client may return. The person who can answer may not be available at once.
+/// The time limit for a client's return. It is long, because the person who can answer may be away.
 const STATE_VALIDITY: Duration = Duration::from_mins(30);
 
 const MAX_SUSPENDED: usize = 100;

@@ -42,7 +42,7 @@ pub trait Caller: Send + Sync + 'static {
     /// Returns the `_meta` of requests for the client (`traceparent`, `tracestate`, `baggage`): an object or `null`.
     fn meta(&self) -> Value;
 
-    /// Returns the description of the client, by which a shared server selects a session.
+    /// Returns the description of the client, which selects the session of a shared server.
     fn upstream_client(&self) -> Option<UpstreamClient> {
         None
     }
@@ -144,8 +144,8 @@ impl fmt::Debug for dyn Caller {
 pub struct UpstreamClient {
     /// The client's `ClientCapabilities`, or `null` for none.
     pub capabilities: Value,
-    /// True if the client speaks a revision before 2026-07-28, in which servers send requests. For such a client, a
-    /// server that supports both kinds of revisions is connected to with the earlier one.
+    /// True if the client speaks a revision before 2026-07-28, in which servers send requests. For such a client, a server that
+    /// supports both kinds of revisions is opened with an earlier one.
     pub receives_requests: bool,
     /// True if further clients use the same servers. Remote servers then have one session for each set of capabilities.
     pub shares_servers: bool,

@@ -25,7 +25,7 @@ use rmcp::transport::Transport;
 use super::router::ResponseRouter;
 use crate::transport::stdio::process::truncate_message;
 
-// Ids that no other request has: those count up from 0.
+// Ids that differ from those of other requests, which count up from 0.
 pub(crate) const DISCOVER: RequestId = RequestId::Number(4_000_000_001);
 pub(crate) const INITIALIZE: RequestId = RequestId::Number(4_000_000_002);
 

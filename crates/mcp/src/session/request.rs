@@ -163,7 +163,7 @@ struct InFlightRequest {
 
 #[derive(Debug)]
 pub(crate) enum RequestOwner {
-    /// No owner: no request of any client is in flight, or the related one is of no client.
+    /// No owner: no client has a request in flight, or no client has caused the related request.
     NoClient,
     /// The request of the owner has ended, or may have ended.
     Ended,

@@ -21,9 +21,9 @@ use crate::transport::connection::WeakSender;
 
 /// Routes server-initiated requests and notifications to the right client, or to the observer of the server.
 ///
-/// Over pipes, messages of a server do not name the request that they relate to (except progress, which has a token).
-/// So while requests of several clients are in flight on the connection, such requests are refused and such
-/// notifications dropped: a client never sees what may belong to another.
+/// Over pipes, messages of a server do not name the request that they relate to (except progress, which has a token). So while
+/// requests of several clients are in flight on the connection, such requests are refused and such notifications dropped: a
+/// client never sees a message that may belong to another.
 #[derive(Debug)]
 pub(crate) struct ServerRequestHandler {
     pub(crate) in_flight: InFlight,

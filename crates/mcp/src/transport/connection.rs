@@ -38,8 +38,7 @@ impl TransportHandle {
     pub(crate) fn fallback_delay(&self) -> Duration {
         match self {
             Self::Process { .. } => HANDSHAKE_FALLBACK_DELAY,
-            // Over HTTP each response belongs to its request, so no fallback is needed; the start has a timeout of its
-            // own.
+            // Over HTTP each response belongs to its request, so no fallback is needed; the start has a separate timeout.
             #[cfg(feature = "http")]
             Self::Http(_) => Duration::MAX,
         }

@@ -172,7 +172,7 @@ impl Connections {
             }
         }
         let starts = servers.iter().map(|server| server.start());
-        // The outcomes keep the order of the configuration, whichever server is ready first.
+        // The outcomes have the order of the configuration, no matter which server is ready first.
         let outcomes = join_all(starts).await;
         for (server, outcome) in servers.into_iter().zip(outcomes) {
             match outcome {

@@ -73,7 +73,7 @@ impl Upstream {
             // Each request carries the capabilities of its client.
             !upstream_client.receives_requests || self.server.config.protocol.is_some()
         } else {
-            // Such a server sends requests, whichever revision the client speaks.
+            // Such a server sends requests, no matter which revision the client speaks.
             upstream_client.receives_requests = true;
             *session.server_requests.capabilities() == upstream_client.capabilities
         };
@@ -106,7 +106,7 @@ impl Upstream {
         let observer: Weak<Self> = Arc::downgrade(self);
         let mut client = client.cloned().unwrap_or_default();
         if client.shares_servers && self.server.config.reach.has_sessions_per_client() {
-            // Clients of earlier revisions get sessions of their own (see [`SessionVariants`]).
+            // Clients of earlier revisions get separate sessions (see [`SessionVariants`]).
             client.receives_requests = false;
         }
         self.server.set_context(ClientContext {

@@ -267,8 +267,7 @@ impl Server {
         if let Some(observer) = self.observer() {
             observer.on_starting();
         }
-        // The start runs in a task of its own, because later callers need the server even if the first one stops
-        // waiting.
+        // The start runs in a separate task, because later callers need the server even if the first one stops waiting.
         let task = tokio::spawn(async move {
             let outcome = with_timeout(limit, start).await.map(Arc::new);
             match server.upgrade() {

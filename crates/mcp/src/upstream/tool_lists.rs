@@ -48,7 +48,7 @@ pub struct ToolLists {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct StoredTools {
-    /// The tools, as the catalog has them. Empty if the server did not start.
+    /// The tools of the catalog. Empty if the server did not start.
     pub tools: Vec<Tool>,
     /// Warnings about the list.
     pub warnings: Vec<String>,
@@ -61,8 +61,7 @@ pub struct StoredTools {
 }
 
 impl ToolLists {
-    /// Creates a storage in `folder`. `clock` returns the current time, `search_path` is the `PATH` by which programs are
-    /// found.
+    /// Creates a storage in `folder`. `clock` returns the current time, `search_path` is the `PATH` for programs.
     pub fn in_folder(
         folder: impl Into<PathBuf>,
         clock: fn() -> SystemTime,

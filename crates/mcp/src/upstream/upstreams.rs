@@ -272,7 +272,7 @@ pub struct UpstreamView {
     pub servers: Vec<Arc<UpstreamServer>>,
     /// The names of servers that are never started, because they are disabled or not required.
     pub absent: Arc<[ServerName]>,
-    /// The change counters, by which a holder of an earlier view sees which lists have changed.
+    /// The change counters, which show the owner of an earlier view which lists have changed.
     pub changes: ChangeCounts,
 }
 
@@ -307,7 +307,7 @@ pub struct UpstreamServer {
     pub capabilities: Value,
     /// The server's `instructions`, unchanged, or `null`.
     pub instructions: Value,
-    /// The server's tools, as the catalog has them.
+    /// The server's tools in the catalog.
     pub tools: Vec<Tool>,
     /// The entries of its `tools/list`, without invisible characters in their texts.
     pub tool_entries: Vec<Value>,

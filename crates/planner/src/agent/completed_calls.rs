@@ -205,7 +205,7 @@ fn is_written(read: &Read, writers: &[&Step]) -> bool {
     })
 }
 
-/// Returns true if a write to `keys` may change what `path` reads: an index may be any key.
+/// Returns true if a write to `keys` may change what `path` reads: an index may stand for any key.
 fn overlaps(keys: &[Arc<str>], path: &[Segment]) -> bool {
     keys.iter().zip(path).all(|(key, segment)| match segment {
         Segment::Key(name) => name == key,

@@ -96,7 +96,7 @@ impl fmt::Display for AgentLimit {
 pub struct AgentOutcome {
     /// The reason why the loop ended.
     pub end: AgentEnd,
-    /// The output, if there is one.
+    /// The output, if it is known.
     pub output: Option<Value>,
     /// The final state. A loop that reached a limit, waits for a person, or failed can continue from it.
     pub state: AgentState,
@@ -190,7 +190,7 @@ pub enum AgentEvent<'a> {
         calls: &'a [Value],
         /// The output.
         output: &'a Value,
-        /// The plan to run, if there is anything to run.
+        /// The plan to run; `None` if the solution has nothing to run.
         plan: Option<&'a CheckedPlan>,
     },
 }

@@ -94,9 +94,9 @@ impl AgentLoop<'_> {
             agent: &self.agent,
             deadline: self.deadline,
         };
-        let valid = match request.solution(state).await {
+        let valid = match request.send(state).await {
             SolutionReply::Valid(valid) => valid,
-            SolutionReply::None(end) => {
+            SolutionReply::Ended(end) => {
                 // A round counts once it has a solution, so that a resumed loop starts it anew.
                 state.rounds -= 1;
                 return Round::End(end, None);

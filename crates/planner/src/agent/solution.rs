@@ -290,7 +290,7 @@ fn calls_to_run(
         to_run.extend(calls.into_iter().map(|call| (index, call)));
     }
     if to_run.is_empty() && has_reference(&solution.output) {
-        // A reference in the output is resolved by a run, so one must take place.
+        // Only a run resolves references, so an output with a reference needs one.
         let nothing = Value::object([
             ("_tool", Value::from("output")),
             ("_output", Value::from(true)),
@@ -340,7 +340,7 @@ fn copy_calls(call: &Value, results: &[&CompletedAgentCall]) -> Vec<Value> {
             if let Some(instance) = &completed.instance {
                 fields.insert("_instance".into(), Value::Text(Arc::clone(instance)));
             }
-            // The result is data: a text in it that looks like a reference must stay as it is.
+            // The result is data: a text in it that looks like a reference must stay literal.
             fields.insert("_output".into(), escape(&completed.result));
             fields.into()
         })

@@ -87,7 +87,7 @@ pub(crate) fn json_values(reply: &str) -> Vec<&str> {
             found.push(&reply[start..end]);
             position = end;
         } else {
-            // Braces in prose are not values, so the search continues behind this one.
+            // Braces in prose are not values, so the search continues after this one.
             position = start + 1;
         }
     }
@@ -169,8 +169,8 @@ impl ExtractedPlan {
         result
     }
 
-    /// Applies all safe fixes in `diagnostics`. Returns `None` if there are none. Lines are repaired as the JSON they stand for, since
-    /// diagnostics point into that.
+    /// Applies all safe fixes in `diagnostics`. Returns `None` if there are none. Lines are repaired as their equivalent JSON,
+    /// since diagnostics point into that.
     pub(super) fn repaired(
         &self,
         diagnostics: &Diagnostics,

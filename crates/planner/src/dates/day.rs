@@ -107,7 +107,7 @@ impl fmt::Display for DateRange {
     }
 }
 
-/// The occurrence of a recurring period to which a phrase without a year refers.
+/// The occurrence of a recurring period that a phrase without a year refers to.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Anchor {
     /// The latest occurrence that starts on or before this day.
@@ -231,7 +231,7 @@ pub(super) fn shifted(now: &Now, count: i32, unit: TimeUnit) -> Option<Date> {
     now.day_after(i64::from(count) * seconds)
 }
 
-/// Returns whole calendar units, counted from the one with today. Weeks start on the weekday beside it.
+/// Returns whole calendar units, counted from the current one. Weeks start on the given weekday.
 pub(super) fn calendar_units(
     (today, week_start): (Date, Weekday),
     first: i32,

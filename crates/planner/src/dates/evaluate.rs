@@ -255,7 +255,7 @@ fn numeric_date((first, second): (i8, i8), year: i16) -> Result<Days, DateEvalua
     let day_first = Date::new(year, second, first).ok();
     let month_first = Date::new(year, first, second).ok();
     match (day_first, month_first) {
-        // Both orders are valid days, and a guess would be wrong half of the time.
+        // Both orders are valid days, and a guess would often be wrong.
         (Some(day_first), Some(month_first)) if day_first != month_first => {
             Err(DateEvaluationError::Ambiguous {
                 day_first,

@@ -97,7 +97,7 @@ impl FiscalCalendar {
     }
 }
 
-/// Returns `count` months, from the one that is `first` months after `start`.
+/// Returns `count` months, which begin `first` months after `start`.
 fn days(start: Date, first: i32, count: i32) -> Option<Days> {
     let from = start.checked_add(first.months()).ok()?;
     let end = from.checked_add(count.months()).ok()?;

@@ -254,7 +254,7 @@ const MIN_SIMILARITY: f64 = 0.6;
 /// Returns known phrases: the corrected phrase, phrases within it, then similar ones.
 fn suggestions(phrase: &str, now: &Now) -> Vec<String> {
     let mut suggestions: Vec<String> = Vec::new();
-    // A known phrase inside of an unknown one is likely what was meant.
+    // A known phrase inside an unknown one is probably the intended one.
     let within = find(phrase, now)
         .into_iter()
         .filter(|mention| mention.meaning.is_ok())

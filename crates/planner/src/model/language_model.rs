@@ -402,7 +402,7 @@ impl AddAssign for Usage {
     }
 }
 
-/// The reason why a model declined, given in place of what was requested.
+/// The reason why a model declined a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeclineReason {
     /// The task is impossible: `{"cannot": "why"}`.

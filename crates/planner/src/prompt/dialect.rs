@@ -126,7 +126,7 @@ pub fn feedback(diagnostics: &Diagnostics, is_repeated: bool) -> String {
 /// Like [`feedback`], for a plan in the lines of `text`.
 pub(crate) fn lines_feedback(diagnostics: &Diagnostics, text: &str, is_repeated: bool) -> String {
     let mut feedback = error_list_at(diagnostics, "the line of your answer", &|diagnostic| {
-        // A diagnostic with a source of its own is about another text.
+        // A diagnostic with a separate source is about another text.
         let span = diagnostic.span.filter(|_| diagnostic.source.is_none())?;
         let before = text.get(..span.start)?;
         Some(before.matches('\n').count() + 1)

@@ -159,7 +159,7 @@ fn ranked(tools: &[&Arc<Tool>], query: &str) -> Vec<usize> {
         .iter()
         .filter_map(|hit| tools.iter().position(|tool| Arc::ptr_eq(tool, &hit.tool)))
         .collect();
-    // Tools without a hit may still be the right ones: they fill the room that is left.
+    // Tools without a hit may still be the right ones: they fill the remaining space.
     for index in 0..tools.len() {
         if !ranked.contains(&index) {
             ranked.push(index);

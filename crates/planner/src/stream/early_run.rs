@@ -14,8 +14,8 @@ use planwright_engine::{RunEvent, ToolError};
 use super::launcher::{LaunchError, LaunchRequest, LaunchedRun, RunLauncher};
 use crate::create::{CreatedPlan, PlanRequest, check_beginning};
 
-/// Returns true if a run of `before` can continue with `now`: `now` begins with the steps of `before`, unchanged in meaning, inputs
-/// and settings, and no step that may have started waits for anything else.
+/// Returns true if a run of `before` can continue with `now`: `now` begins with the steps of `before`, unchanged in meaning,
+/// inputs and settings, and no step that may have started has other dependencies.
 pub(super) fn extends(before: &CheckedPlan, now: &CheckedPlan, context: &CheckContext<'_>) -> bool {
     let steps = before.steps().len();
     if now.steps().len() < steps {
@@ -26,7 +26,7 @@ pub(super) fn extends(before: &CheckedPlan, now: &CheckedPlan, context: &CheckCo
     let mut pairs = before.steps().iter().zip(now.steps());
     beginning.is_some_and(|beginning| beginning.digest() == before.digest())
         && pairs.all(|(old, new)| {
-            // Steps that cannot have started may wait for anything.
+            // Steps that cannot have started may have new dependencies.
             !before.can_start_speculatively(old.index as usize)
                 || (old.dependencies == new.dependencies
                     && old.initial_dependencies == new.initial_dependencies)

@@ -25,7 +25,7 @@ pub trait RunLauncher: Send + Sync {
 
 /// A run to start.
 pub struct LaunchRequest {
-    /// Id of the run. An abandoned early run and the one that replaces it have the same.
+    /// Id of the run. An abandoned early run and its replacement have the same id.
     pub run: RunId,
     /// The plan, or the part of it that has arrived.
     pub plan: CheckedPlan,

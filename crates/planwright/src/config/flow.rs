@@ -46,8 +46,8 @@ pub(super) struct FlowTable {
     /// only write `exposed`.
     #[cfg_attr(test, schemars(with = "String"))]
     planner: Option<Spanned<PlannerWord>>,
-    /// The consequence of a violation: `ask` lets the step wait for approval, `deny` refuses the plan, `warn` only warns; without it,
-    /// `ask`. A project's file can only make it stricter.
+    /// The consequence of a violation: `ask` lets the step wait for approval, `deny` refuses the plan, `warn` only warns;
+    /// default: `ask`. A project's file can only make it stricter.
     #[cfg_attr(test, schemars(with = "String"))]
     violation: Option<Spanned<ViolationWord>>,
     /// The policy for destructive tools: `ask` asks before each call, `by-flow` only for a call that violates the flow policy; without it,

@@ -52,14 +52,14 @@ pub(super) struct ServeTable {
     /// Maximum number of bytes of earlier results that one plan may refer to: a number, or text such as `8MiB`.
     #[cfg_attr(test, schemars(schema_with = "super::tests::reference::size"))]
     recall_bytes: Option<Spanned<Size>>,
-    /// The time that a call in a plan may go without progress, such as `5m`, for steps and servers without a `timeout` of their own. An
+    /// The time that a call in a plan may go without progress, such as `5m`, for steps and servers without their own `timeout`. An
     /// open question to a person does not count.
     #[cfg_attr(test, schemars(with = "String"))]
     call_timeout: Option<Spanned<TimeLimit>>,
     /// The time after which a plan becomes a task, such as `2s`, if the client supports tasks; `0s` is at once.
     #[cfg_attr(test, schemars(with = "String"))]
     task_after: Option<Spanned<Time>>,
-    /// Maximum number of tokens of the list of all tools in a description. Longer lists have to be searched.
+    /// Maximum number of tokens of the tool list in a description. A model has to search longer lists.
     #[cfg_attr(test, schemars(with = "u64"))]
     listing_tokens: Option<Spanned<u64>>,
 }
@@ -125,7 +125,7 @@ impl Serve {
     pub const CALL_TIMEOUT: Duration = Duration::from_mins(5);
     /// The default time after which a plan becomes a task.
     pub const TASK_AFTER: Duration = Duration::from_secs(2);
-    /// The default maximum number of tokens of the list of all tools in a description.
+    /// The default maximum number of tokens of the tool list in a description.
     pub const LISTING_TOKENS: u64 = 1000;
 
     /// Adds the settings of a file. Only the user's own file decides about access. Of two bounds the lower one applies; a project's bound

@@ -170,7 +170,7 @@ fn not_toml(file: &str, text: &str, span: &Range<usize>, message: &str) -> Confi
         file: file.to_owned(),
         line: line_of(text, span.start),
         message: format!("this is not TOML: {message}"),
-        help: "write `[table]` on a line of its own, and `key = value` below it, text in quotes"
+        help: "write `[table]` on its own line, and `key = value` below it, text in quotes"
             .to_owned(),
     }
 }
@@ -240,7 +240,7 @@ const REFERENCE: &str = "see the reference of planwright.toml for fields and val
 pub(super) struct ConfigFile {
     /// The tools that plans may call, and assumptions about them.
     pub(super) tools: ToolsTable,
-    /// The way in which decisions about calls are made.
+    /// Rules for decisions about calls.
     pub(super) approvals: ApprovalsTable,
     /// The rules of data flow.
     #[cfg_attr(test, schemars(with = "FlowTable"))]

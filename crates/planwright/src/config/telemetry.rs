@@ -23,7 +23,7 @@ pub(super) struct TelemetryTable {
     /// Headers for the collector, such as `x-api-key = "…"`.
     #[cfg_attr(test, schemars(with = "BTreeMap<String, String>"))]
     headers: BTreeMap<Spanned<String>, String>,
-    /// True if spans have arguments and results of calls in them.
+    /// True if spans contain the arguments and results of calls.
     #[cfg_attr(test, schemars(with = "bool"))]
     capture_values: Option<Spanned<bool>>,
 }
@@ -35,7 +35,7 @@ pub struct TelemetrySettings {
     pub endpoint: Option<Arc<str>>,
     /// Headers for the collector.
     pub headers: Vec<(Arc<str>, Arc<str>)>,
-    /// True if spans have arguments and results of calls in them.
+    /// True if spans contain the arguments and results of calls.
     pub capture_values: bool,
     endpoint_set_in: Option<Arc<str>>,
     capture_set_in: Option<Arc<str>>,

@@ -43,7 +43,7 @@ impl Drawing {
         }
     }
 
-    /// Draws a plan that may have errors, as far as possible.
+    /// Draws the valid parts of a plan that may have errors.
     pub fn of_unchecked(plan: &Plan) -> Self {
         let mut parts = Vec::new();
         let main = Graph::of_unchecked(plan, "");
@@ -148,7 +148,7 @@ struct Marker<'a> {
     named: HashMap<String, usize>,
     /// The positions of the other plans, by the part and the step that contain them.
     inline: HashMap<(Option<usize>, usize), usize>,
-    /// The number of parts that were met so far; they are met in the order in which they are drawn.
+    /// The number of parts that were met so far; they are met in drawing order.
     parts: usize,
 }
 

@@ -25,7 +25,7 @@ pub(super) struct Graph {
     pub(super) instances: Vec<String>,
     pub(super) steps: Vec<GraphStep>,
     pub(super) edges: Vec<Edge>,
-    /// The output, unless it is simply everything.
+    /// The output; `None` if it is the default, all outputs.
     pub(super) output: Option<String>,
     pub(super) ordering: Ordering,
     pub(super) on_failure: OnFailure,
@@ -64,7 +64,7 @@ pub(super) struct GraphStep {
     pub(super) timeout: Option<Duration>,
     pub(super) on_error: Failing,
     pub(super) writes: Vec<String>,
-    /// True if the step writes one of the slots rather than all.
+    /// True if the step writes only one of the slots.
     writes_one: bool,
     pub(super) method: Method,
     pub(super) instance: Option<String>,
@@ -145,7 +145,7 @@ impl Graph {
         graph
     }
 
-    /// The graph of a plan that may have errors, as far as possible.
+    /// The graph of the valid parts of a plan that may have errors.
     pub(super) fn of_unchecked(plan: &Plan, inside: &str) -> Self {
         let dependencies = dependencies(plan);
         Self {

@@ -28,7 +28,7 @@ pub struct GraphV1 {
     pub run: Option<DrawnRunV1>,
     /// The inputs.
     pub inputs: Vec<InputV1>,
-    /// True if the steps run in the order in which they are listed.
+    /// True if the steps run in listed order.
     pub listed: bool,
     /// The steps, in the order in which they were written.
     pub steps: Vec<StepNodeV1>,
@@ -64,7 +64,7 @@ pub struct StepNodeV1 {
     /// The tool that it calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// The plan that it runs, as `plans` names it.
+    /// The plan that it runs, by its name in `plans`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<String>,
     /// The condition of the step.
@@ -124,7 +124,7 @@ pub struct DrawnRunV1 {
     pub status: String,
     /// The duration, in milliseconds.
     pub duration_ms: f64,
-    /// The results that stayed although a later plan changed what they were computed from.
+    /// The retained results: they stayed although a later plan changed the data that they were computed from.
     #[serde(rename = "kept", skip_serializing_if = "Vec::is_empty")]
     pub retained: Vec<RetainedStepV1>,
 }
@@ -164,7 +164,7 @@ pub struct InnerPlanV1 {
     pub name: String,
     /// The steps of the plan.
     pub steps: Vec<StepNodeV1>,
-    /// The dependencies in it.
+    /// The dependencies in the graph.
     pub edges: Vec<EdgeV1>,
 }
 

@@ -14,7 +14,7 @@ use crate::terminal_text;
 /// A step of a plan in full.
 #[derive(Clone, Debug, Serialize)]
 pub struct StepDetailV1 {
-    /// The step as the graph has it.
+    /// The step of the graph.
     pub step: StepNodeV1,
     /// The arguments, or the value that the step computes.
     pub arguments: Vec<ArgumentV1>,
@@ -31,7 +31,7 @@ pub struct StepDetailV1 {
 pub struct ArgumentV1 {
     /// The name.
     pub name: String,
-    /// The value on one line, with references as the plan has them.
+    /// The value on one line, with references as in the plan.
     pub value: String,
     /// The sources of the value, such as `weather` and `inputs.city`; empty if the plan contains it.
     pub origins: Vec<String>,

@@ -140,7 +140,7 @@ pub enum DifferenceLine {
     Removed(String),
     /// In the new one alone.
     Added(String),
-    /// Lines of both texts are left out here.
+    /// Lines of both texts are omitted here.
     Skipped(usize),
 }
 

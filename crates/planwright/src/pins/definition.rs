@@ -80,7 +80,7 @@ impl Definition {
         }
     }
 
-    /// The definition as the store has it.
+    /// The stored definition.
     ///
     /// # Errors
     /// The reason why the text is not a definition.
@@ -169,7 +169,7 @@ pub enum PinPolicy {
 }
 
 impl PinPolicy {
-    /// The word for it in `planwright.toml`.
+    /// The name in `planwright.toml`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Off => "off",

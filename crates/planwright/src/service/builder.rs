@@ -66,7 +66,7 @@ impl Builder {
         self
     }
 
-    /// Adds a server that `backend` implements, with its tools. They are tools of `server`, whichever server they name.
+    /// Adds a server that `backend` implements, with its tools. They become tools of `server`, even if they name another server.
     pub fn backend(
         mut self,
         server: impl Into<ServerName>,
@@ -186,17 +186,17 @@ impl Builder {
         self
     }
 
-    /// Sets the configuration of a `planwright.toml`: its rules about tools apply beside those of the [policy](Self::policy), its bounds in
-    /// place of those of the [options](Self::options), in whichever order they are given here.
+    /// Sets the configuration of a `planwright.toml`: its rules about tools apply beside those of the [policy](Self::policy), its
+    /// bounds in place of those of the [options](Self::options), in any order of the calls of this builder.
     #[cfg(feature = "config")]
     pub fn config(mut self, config: Config) -> Self {
         self.rules.config = Some(config);
         self
     }
 
-    /// Pins the tools of MCP servers in `store`. A tool whose definition changed since it was seen first stands in the
-    /// [warnings](Planwright::warnings), and asks before each call if `policy` says so, until
-    /// [a person accepts it](planwright_store::Store::accept_tools).
+    /// Pins the tools of MCP servers in `store`. A tool whose definition has changed since it was pinned is listed in the
+    /// [warnings](Planwright::warnings), and asks before each call if `policy` says so, until [a person accepts
+    /// it](planwright_store::Store::accept_tools).
     #[cfg(feature = "store")]
     pub fn pin_tools(
         mut self,
@@ -224,8 +224,8 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// What cannot be read, the first server that does not start, or a function, tool or server that plans could not name: one without
-    /// a name or with spaces in it, two of one name, or a function whose parameters are not the fields of an object.
+    /// The unreadable file, the first server that does not start, or a function, tool or server that plans could not name: one
+    /// without a name or with spaces in it, two of one name, or a function whose parameters are not the fields of an object.
     pub async fn open(self) -> Result<Planwright, Error> {
         #[cfg(feature = "mcp")]
         let tools = self.sources.open(&self.lookup, self.connect).await?;

@@ -79,7 +79,7 @@ pub enum Error {
     /// The call was made outside of a tokio runtime. Nothing was called.
     #[error("there is no tokio runtime to run in")]
     NoRuntime,
-    /// The service has no store, in which it could find runs.
+    /// The service has no store with runs.
     #[cfg(feature = "store")]
     #[error("the service has no store")]
     NoStore,
@@ -161,7 +161,7 @@ fn rejection(diagnostics: &Diagnostics) -> String {
     }
 }
 
-/// The differences, one after the other.
+/// The list of differences.
 fn mismatches(found: &[ToolMismatch]) -> String {
     let found: Vec<String> = found.iter().map(ToString::to_string).collect();
     found.join("; ")

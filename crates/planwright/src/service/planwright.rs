@@ -83,7 +83,7 @@ pub(super) struct Open {
 }
 
 impl Open {
-    /// Open tools with the defaults for everything else.
+    /// Creates the state of open tools, with defaults for everything else.
     pub(super) fn of(tools: Tools) -> Self {
         Self {
             catalog: tools.catalog,
@@ -263,9 +263,9 @@ impl Planwright {
     /// The engine that runs plans, with the [options](Self::options) and the approver, for programs that start runs themselves.
     /// Learned durations are not shared.
     ///
-    /// It is the lower level: it does not compare ids with those in progress, histories with plans, or plans with the tools before they
-    /// start. Call [`verify`](Self::verify) first. A call of a tool that is another one here than where the plan was checked is refused all
-    /// the same, so that no call is made without the consent that it needs here: its step fails with the kind `policy`.
+    /// It is the lower level: it does not compare ids with those in progress, histories with plans, or plans with the tools
+    /// before they start. Call [`verify`](Self::verify) first. A call is refused if its tool differs from the one that the plan
+    /// was checked with, so that no call is made without the consent that it needs here: its step fails with the kind `policy`.
     pub fn engine(&self) -> Engine {
         self.0
             .engine

@@ -56,9 +56,10 @@ impl Resume {
         }
     }
 
-    /// Resumes with this plan in place of the stored one. Unchanged steps keep their results, unless those were computed from a step that
-    /// the plan changes: [`stale_steps`](crate::stored::stale_steps) lists such steps, and [`retain`](Self::retain) retains their results. Changed
-    /// and new steps run. A step with an unknown outcome must not be changed or removed without a [choice](Self::retry) about it.
+    /// Resumes with this plan in place of the stored one. Unchanged steps keep their results, unless those were computed from a
+    /// step that the plan changes: [`stale_steps`](crate::stored::stale_steps) lists such steps, and [`retain`](Self::retain)
+    /// retains their results. Changed and new steps run. If the outcome of a step is unknown, changing or removing the step
+    /// requires a [choice](Self::retry) about it.
     pub fn plan(mut self, plan: CheckedPlan) -> Self {
         self.plan = Some(plan);
         self
@@ -121,13 +122,13 @@ impl Resume {
         self
     }
 
-    /// Text that no event and no summary may show, as [`RunBuilder::secret`](super::RunBuilder::secret) has it.
+    /// Text that no event and no summary may show, see [`RunBuilder::secret`](super::RunBuilder::secret).
     pub fn secret(mut self, text: impl Into<Arc<str>>) -> Self {
         self.secrets.push(text.into());
         self
     }
 
-    /// The value of `${env.NAME}` or `${secrets.NAME}`, as [`RunBuilder::outside`](super::RunBuilder::outside) has it.
+    /// The value of `${env.NAME}` or `${secrets.NAME}`, see [`RunBuilder::outside`](super::RunBuilder::outside).
     pub fn outside(
         mut self,
         what: ExternalValue,
@@ -149,8 +150,8 @@ impl Resume {
     /// # Errors
     /// If the run cannot be resumed. Then nothing was called.
     ///
-    /// - [`Error::StoredRun`]: there is no such run, another process has it, it cannot be read, a secret input is missing, or a choice or
-    ///   the new plan makes no sense of it.
+    /// - [`Error::StoredRun`]: there is no such run, another process has it, it cannot be read, a secret input is missing, or a
+    ///   choice or the new plan does not fit the run.
     /// - [`Error::Rejected`]: the stored plan is not sound with the tools here.
     /// - [`Error::InProgress`]: a run with this id is in progress in this process.
     /// - [`Error::OtherTools`]: the [new plan](Self::plan) was checked with other tools.
@@ -242,7 +243,8 @@ impl Resume {
     }
 }
 
-/// Returns the plan with what the flow policy says about results of an earlier plan. The caller has checked it without them.
+/// Returns the plan with a flow analysis that includes the retained results of an earlier plan. The caller has checked the plan
+/// without them.
 fn with_retained(
     planwright: &Planwright,
     plan: CheckedPlan,

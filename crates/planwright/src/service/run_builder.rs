@@ -80,7 +80,7 @@ impl RunBuilder {
         self
     }
 
-    /// Sets the retry policy, for what steps do not state themselves.
+    /// Sets the retry policy of the run, which steps override field by field.
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
         self.options.retry = policy;
         self
@@ -137,8 +137,8 @@ impl RunBuilder {
         self
     }
 
-    /// Sets the value of `${env.NAME}` or `${secrets.NAME}` for tools to which the [policy](crate::service::Builder::policy) lets a tool
-    /// have it. No event and no summary shows it, unless it is as short as in [`secret`](Self::secret).
+    /// Sets the value of `${env.NAME}` or `${secrets.NAME}` for tools to which the [policy](crate::service::Builder::policy) lets
+    /// a tool have it. No event and no summary shows it, unless it is too short, see [`secret`](Self::secret).
     pub fn outside(
         mut self,
         what: ExternalValue,
@@ -168,8 +168,8 @@ impl RunBuilder {
         self
     }
 
-    /// Resumes from the journal that `history` was read from: steps that succeeded are not run again. The plan must be the one that the
-    /// journal was written for, and the run has the journal's [id](Self::id) unless you set it.
+    /// Resumes from the journal that `history` was read from: steps that succeeded are not run again. The plan must be the one
+    /// that the journal was written for, and the run has the [id](Self::id) of the journal unless you set another.
     ///
     /// For a plan that changed in between, resume a [stored](Self::stored_in) run with [`Resume::plan`](super::Resume::plan).
     pub fn after(mut self, history: History) -> Self {

@@ -210,7 +210,7 @@ impl OpenedTools {
         Ok(())
     }
 
-    /// Adds a tool whose qualified name no other server has: `b.c` of the server `a` is called as `c` of the server `a.b` is.
+    /// Adds a tool, unless its qualified name is taken: `b.c` of the server `a` has the same one as `c` of the server `a.b`.
     fn add_tool(&mut self, tool: Tool) -> Result<(), Error> {
         let name = tool.qualified_name();
         self.catalog.add(tool);

@@ -36,8 +36,8 @@ pub struct RunSpec {
     pub client: Option<Arc<str>>,
     /// The trace that the run is a part of: an object with `traceparent` and `tracestate`, or `null`.
     pub trace: Value,
-    /// True if the run is cancelled before it starts: nothing is called, and it ends as cancelled. A run that is resumed without it goes on in
-    /// spite of an earlier request to cancel it.
+    /// True if the run is cancelled before it starts: nothing is called, and it ends as cancelled. Without it, a resumed run
+    /// continues in spite of an earlier request to cancel it.
     pub is_cancelled: bool,
 }
 
@@ -240,7 +240,7 @@ pub struct ObservedRun {
     pub client: Option<Arc<str>>,
     /// The plan's name.
     pub plan: Option<Arc<str>>,
-    /// The trace that it is a part of: an object with `traceparent` and `tracestate`, or `null`.
+    /// The trace that the run is part of: an object with `traceparent` and `tracestate`, or `null`.
     pub trace: Value,
 }
 

@@ -22,7 +22,7 @@ use crate::stored::{
 };
 
 impl Planwright {
-    /// The same service with a store: its runs can be listed, followed and decided about, no matter which process runs them.
+    /// Returns this service with a store: its runs can be listed, followed and decided about, no matter which process runs them.
     #[must_use]
     pub fn with_store(&self, store: &Store) -> Self {
         Self::with_open(super::planwright::Open {
@@ -31,7 +31,7 @@ impl Planwright {
         })
     }
 
-    /// The same service, whose decisions require a passphrase even if its store has none.
+    /// Returns this service with decisions that require a passphrase even if the store has none.
     #[must_use]
     pub fn with_required_passphrase(&self) -> Self {
         Self::with_open(super::planwright::Open {
@@ -118,7 +118,7 @@ impl Planwright {
     ///
     /// # Errors
     ///
-    /// Those of [`Planwright::decide`]. If one of the calls has a decision already, nothing is stored about the others.
+    /// Those of [`Planwright::decide`]. If a call already has a decision, nothing is stored.
     pub fn decide_all(
         &self,
         questions: &[&OpenQuestion],

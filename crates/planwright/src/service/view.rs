@@ -226,7 +226,7 @@ impl RunView {
         self.calls == 0 && !self.questions.is_empty()
     }
 
-    /// Returns the whole step at `at`, if it has started. For an item or a round, this is the step to which it belongs.
+    /// Returns the whole step at `at`, if it has started. For an item or a round, this is its step.
     fn started(
         &mut self,
         at: &Address,
@@ -324,7 +324,8 @@ fn is_part(at: &Address) -> bool {
     at.item.is_some() || at.round.is_some() || at.inside.as_deref().is_some_and(is_part)
 }
 
-/// The whole steps that the call at `at` belongs to, without the calling step itself if it is one; no step inside of an item or a round.
+/// The whole steps that the call at `at` belongs to, without the calling step itself; steps inside an item or a round are not
+/// included.
 fn enclosing(at: &Address) -> Vec<String> {
     let mut found = Vec::new();
     let mut level = Some(at);

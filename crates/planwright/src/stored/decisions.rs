@@ -22,10 +22,11 @@ use tokio::sync::{Mutex, watch};
 
 use super::{Decider, StoredRun, StoredRunError};
 
-/// An approver by the decisions in the store about the calls of one run: it uses the unused decision about exactly this call. Calls without
-/// one are left to [another approver](Self::or), or put off.
+/// An approver by the decisions in the store about the calls of one run: it uses the unused decision about exactly this call.
+/// Calls without one are left to [another approver](Self::or), or postponed.
 ///
-/// Decisions that the journal of the run has taken in are [forgotten](Store::delete_used_decisions) when it is opened, so each counts once.
+/// Decisions that the journal of the run contains are [forgotten](Store::delete_used_decisions) when it is opened, so each counts
+/// once.
 pub struct StoreApprover {
     store: Store,
     run: RunId,
@@ -38,7 +39,7 @@ pub struct StoreApprover {
     turn: Mutex<()>,
 }
 
-/// The time for which the store is watched for a decision.
+/// The time to wait for a decision in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Watch {
     Never,
@@ -204,7 +205,7 @@ fn is_final(error: &StoreError) -> bool {
     matches!(error, StoreError::Missing { .. } | StoreError::Format(_))
 }
 
-/// Reports changes from now on, with those that are there first. One task watches for all calls that wait. It begins anew after an error.
+/// Reports the existing decisions first, then changes. One task watches for all calls that wait. It begins anew after an error.
 fn listen(store: &Store, run: &RunId) -> watch::Receiver<Change> {
     let (sender, receiver) = watch::channel(Ok(()));
     let (store, run) = (store.clone(), run.clone());
@@ -314,7 +315,7 @@ impl OpenQuestion {
     ///
     /// # Errors
     ///
-    /// Those of [`OpenQuestion::decide`]. If one of the calls has a decision already, nothing is stored about the others.
+    /// Those of [`OpenQuestion::decide`]. If a call already has a decision, nothing is stored.
     pub fn decide_all(
         questions: &[&Self],
         store: &Store,
@@ -347,7 +348,8 @@ impl OpenQuestion {
     }
 }
 
-/// The calls of a run that wait for a decision, by address; none of an imported run that was not resumed since. Those that were decided about and not resumed since are among them.
+/// The calls of a run that wait for a decision, by address; none for an imported run that was never resumed here. Calls that have
+/// been decided since the last resumption are included.
 ///
 /// # Errors
 ///
@@ -357,7 +359,7 @@ pub fn open_questions(store: &Store, selector: &str) -> Result<Vec<OpenQuestion>
     let run = info.id;
     let history = match StoredRun::read(store, run.as_str()) {
         Ok(stored) => stored.history()?,
-        // A program that drives the store by itself stores headers of its own.
+        // A program that uses the store directly writes other headers.
         Err(StoredRunError::Unreadable(_)) => {
             let entries = store
                 .entries(run.as_str())

@@ -47,11 +47,12 @@ impl NewStoredRun {
         }
     }
 
-    /// Writes the run, which `holder` leases, and gives the header of this process.
+    /// Writes the run, which `holder` leases, and returns the header of this process.
     ///
     /// # Errors
     ///
-    /// If its text is in no dialect, or in one of the program's own, which no other process could read; if the store cannot write it.
+    /// If its text is in no dialect, or in a dialect of the embedding program, which no other process could read; if the store
+    /// cannot write it.
     pub fn create(
         self,
         store: &Store,

@@ -129,7 +129,7 @@ enum Proof {
 }
 
 impl Decider {
-    /// A person by name, who has entered no passphrase. If the store has one, such a decision is refused.
+    /// A person by name, without a passphrase. If the store has one, such a decision is refused.
     pub fn new(name: Option<String>) -> Self {
         Self {
             name,

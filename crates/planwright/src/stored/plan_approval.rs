@@ -60,13 +60,11 @@ pub fn approve_plan(
     Ok(store.approve_plan_and_calls(run, &approval, &calls)?)
 }
 
-/// Returns the digest that consent to the whole plan of a new run is bound to: SHA-256 in hexadecimal digits over what the plan means, its
-/// inputs, and each tool that it calls with its definition, the identity of its server, and what is assumed of its effects. For runs with
-/// a key to seal them with, a keyed digest of secret inputs and of the values of `env` and `secrets` references follows behind a dot;
-/// without a key, consent covers only their names.
-/// Consent ends if any of these changes, for example if a tool has become destructive, or if a server is another program.
-/// [`EarlierConsents`]
-/// has the digests of resumed runs.
+/// Returns the digest that consent to the whole plan of a new run is bound to: SHA-256 in hexadecimal digits over the meaning of
+/// the plan, its inputs, and for each tool its definition, the identity of its server, and its assumed effects. For runs with a
+/// key to seal them with, a keyed digest of secret inputs and of the values of `env` and `secrets` references follows after a
+/// dot; without a key, consent covers only their names. Consent ends if any of these changes, for example if a tool has become
+/// destructive, or if a server has been replaced by another program. [`EarlierConsents`] has the digests of resumed runs.
 pub fn plan_consent(plan: &CheckedPlan, options: &RunOptions) -> PlanConsent {
     consent_after(&[], plan, options)
 }
@@ -74,8 +72,8 @@ pub fn plan_consent(plan: &CheckedPlan, options: &RunOptions) -> PlanConsent {
 /// The digests that consent to the whole plan was bound to under the earlier processes of a run, in order.
 ///
 /// A process that resumes the run and changes anything, be it the plan, an input, a tool, or the outcome of a step, has a digest
-/// that no earlier process had. It covers what was changed before as well: results of an earlier plan stay in the run even if a later
-/// process goes back to the plan that was approved.
+/// that no earlier process had. The digest also covers earlier changes: results of an earlier plan stay in the run even if a
+/// later process returns to the approved plan.
 #[derive(Clone, Debug, Default)]
 pub struct EarlierConsents(Vec<Option<PlanConsent>>);
 

@@ -74,7 +74,7 @@ impl ResumeRequest<'_> {
             return Err(StoredRunError::Unfinished);
         }
         let mut history = stored.history()?;
-        // The journal would do this when it is opened, when calls wait for it.
+        // The journal would do this when it is opened, but at that time calls wait for it.
         store.delete_used_decisions(self.id, &history)?;
         let mut process = process(self.plan, self.options, self.now);
         process.revokes_consent = stored.is_just_imported();
@@ -225,9 +225,8 @@ pub fn resolve_choices(
 #[non_exhaustive]
 pub struct NamedSteps {
     known: Vec<Address>,
-    /// The sorted addresses of steps with a call whose outcome is unknown. Calls that may be repeated are left out, because a resumed run
-    /// repeats
-    /// them by itself.
+    /// The sorted addresses of steps with a call whose outcome is unknown. Calls that may be repeated are omitted, because a
+    /// resumed run repeats them without a decision.
     pub unknown: Vec<Arc<str>>,
 }
 
@@ -354,7 +353,7 @@ pub struct StaleStep {
     pub step: StepId,
     /// The changed step that its result was computed from, directly or through others.
     pub from: StepId,
-    /// True if one of its calls may have had an effect that another call would have again.
+    /// True if one of its calls may have had an effect that a second call would repeat.
     pub has_effects: bool,
 }
 
@@ -372,7 +371,7 @@ pub fn stale_steps(
         .iter()
         .map(|step| changed.contains(&step.id).then(|| step.id.clone()))
         .collect();
-    // Dependencies may point backwards and forwards, so the marks spread until none is added.
+    // Dependencies may point backwards and forwards, so marks are propagated until no new one is added.
     let mut spreads = true;
     while spreads {
         spreads = false;

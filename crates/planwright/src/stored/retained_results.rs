@@ -47,13 +47,13 @@ impl RetainedResults {
 }
 
 impl StoredRun {
-    /// Returns the results of `steps` with the labels that they have under `policy`, as the latest plan computed them. `asker`
-    /// is the label of the planner that asks to keep them: what an exposed planner chooses is untrusted. Without a flow policy,
-    /// now or in the previous process, the labels are unknown.
+    /// Returns the results of `steps` with the labels that they have under `policy`, as the latest plan computed them. `asker` is
+    /// the label of the planner that asks to keep them: the choice of an exposed planner is untrusted. Without a flow policy, now
+    /// or in the previous process, the labels are unknown.
     ///
     /// # Errors
     ///
-    /// The latest plan is not sound any more, or the journal has other decisions than it would make.
+    /// The latest plan is not sound any more, or its replay makes other decisions than the journal has.
     pub fn retained_steps(
         &self,
         id: &RunId,

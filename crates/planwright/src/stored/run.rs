@@ -392,7 +392,7 @@ pub enum StoredRunError {
     /// The plan was valid when the run began, but has errors now.
     #[error("the plan of the run has errors now")]
     Unsound,
-    /// The plan is not the one that the run began with, or resumed with last, and is not said to take its place.
+    /// The plan differs from the latest plan of the run, and the caller did not pass it as a replacement.
     #[error("the plan is not that of the run")]
     OtherPlan,
     /// A call waits for a decision that was not shown to the person who approves the whole plan.
@@ -401,7 +401,7 @@ pub enum StoredRunError {
         /// The calling step, item or round.
         at: Arc<Address>,
     },
-    /// The plan was written in a dialect of a program, which no other process could read.
+    /// The plan was written in a dialect of the embedding program, which no other process could read.
     #[error(
         "the plan cannot be stored: the dialect `{0}` is not one of Planwright's, so no process could read it again"
     )]
@@ -412,7 +412,7 @@ pub enum StoredRunError {
     /// The run ended before its plan was complete.
     #[error("the run cannot be resumed: its plan was never complete")]
     Unfinished,
-    /// A result is named as kept that the new plan does not make stale.
+    /// A result to keep is not stale under the new plan.
     #[error("the result of `{0}` is not stale, so there is nothing to keep")]
     NotStale(String),
     /// An input is not known any more.

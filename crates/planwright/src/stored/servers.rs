@@ -87,7 +87,7 @@ impl OrphanedServers {
         }
     }
 
-    /// Returns true if there is none.
+    /// Returns true if there are no servers.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -97,7 +97,7 @@ impl OrphanedServers {
         &self.0
     }
 
-    /// Returns the first call to repeat that one of the servers may still be executing.
+    /// Returns the first call to repeat that a server may still be executing.
     pub(super) fn conflict(
         &self,
         history: &History,

@@ -67,7 +67,7 @@ impl Telemetry {
         })
     }
 
-    /// Returns true if anything is sent.
+    /// Returns true if spans or metrics are sent.
     pub fn is_on(&self) -> bool {
         self.sending.is_some()
     }
@@ -106,7 +106,7 @@ impl Telemetry {
     }
 }
 
-/// Creates a provider of metrics that `registry` collects, and of no other output.
+/// Creates a provider of metrics whose only output is `registry`.
 fn scraped(registry: &prometheus::Registry) -> MeterProviderBuilder {
     let reader = opentelemetry_prometheus::exporter()
         .with_registry(registry.clone())

@@ -180,7 +180,7 @@ impl fmt::Display for InnerPath {
     }
 }
 
-/// A failure with a `code` that a plan can look at.
+/// A failure with a `code` that a plan can read.
 pub(super) fn failure(code: &str, message: impl Into<String>) -> ToolError {
     ToolError::tool(message, Value::object([("code", Value::from(code))]))
 }

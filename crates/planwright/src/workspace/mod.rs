@@ -1,4 +1,4 @@
-//! The built-in server `workspace`: files of one folder, and of no other.
+//! The built-in server `workspace`: access to the files of one folder only.
 
 mod confine;
 mod count_lines;

@@ -135,7 +135,7 @@ impl<R: BufRead> Lines<'_, R> {
         let mut bytes = Vec::new();
         while self.next <= line {
             self.check_cancelled()?;
-            // One more than fits shows that there is too much.
+            // Reading one byte more than the limit detects a file that is too large.
             let room = LARGEST + 1 - bytes.len() as u64;
             let read = (&mut self.reader)
                 .take(room)

@@ -141,7 +141,7 @@ fn is_there(path: &InnerPath) -> ToolError {
 const DRAFT_START: &str = ".planwright-";
 const DRAFT_END: &str = ".draft";
 
-/// Returns true if a file of this name is one that is still being written.
+/// Returns true if the name is that of a temporary file, which is still being written.
 pub(super) fn is_draft(name: &str) -> bool {
     let numbers = name
         .strip_prefix(DRAFT_START)

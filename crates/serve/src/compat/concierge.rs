@@ -234,7 +234,7 @@ impl PlanHost {
         let instruction = if current.next.is_empty() {
             "this is the last stage: finish the work, then summarize it"
         } else {
-            "there are other tools now: use them, and go on until the last stage"
+            "the tools have changed: use them, and continue until the last stage"
         };
         Ok(response(
             [

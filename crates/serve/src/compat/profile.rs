@@ -19,7 +19,7 @@ use crate::plans::execute::ValidPlan;
 use crate::response::answer;
 use crate::tools::arguments::{BadRequest, GatewayArguments};
 
-/// A system whose tools the gateway can show in the place of its own.
+/// A system whose tools the gateway can offer instead of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompatProfile {
     /// Concierge: `execute_plan`, and the tools for its stages.

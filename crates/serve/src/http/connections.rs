@@ -160,7 +160,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// The response to a connection beyond the limit.
 const FULL_RESPONSE: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 
-/// A port, and the service behind it.
+/// A port, and its service.
 #[derive(Debug)]
 pub(super) struct ConnectionServer {
     pub(super) listener: TcpListener,

@@ -140,7 +140,7 @@ impl RequestGate {
         self.metrics.record_response(response.status());
     }
 
-    /// Returns true if the server has this name, as `Host` has it.
+    /// Returns true if the server has this name in the form of a `Host` header.
     pub(super) fn is_known_host(&self, host: &str) -> bool {
         self.names.is_known(host)
     }

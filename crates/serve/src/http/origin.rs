@@ -58,7 +58,7 @@ impl HostNames {
         Ok(())
     }
 
-    /// Returns true if the server has this name, as `Host` has it.
+    /// Returns true if the server has this name in the form of a `Host` header.
     pub(super) fn is_known(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();
         let Some(name) = without_port(&host) else {
@@ -72,7 +72,7 @@ impl HostNames {
             return true;
         }
         match address(name) {
-            // An address is not looked up, so no web page can redirect it as it could redirect a name.
+            // An address is not resolved, so no web page can rebind it as it could rebind a name.
             Some(address) => !self.is_loopback || address.is_loopback(),
             None => name == "localhost",
         }

@@ -85,7 +85,7 @@ impl CreatedPlans {
 
 /// A created plan that is valid and ready to run.
 pub(crate) struct ReadyPlan {
-    /// The id by which it is requested.
+    /// The id that clients request it by.
     pub(crate) id: Arc<str>,
     pub(crate) text: String,
     pub(crate) valid: ValidPlan,
@@ -108,7 +108,7 @@ impl PlanHost {
             || client.capabilities.get("sampling").is_some()
     }
 
-    /// Returns the model that extracts data: that of the gateway, or the client behind `caller`.
+    /// Returns the model that extracts data: that of the gateway, or the client of `caller`.
     pub(crate) fn extraction_model(
         &self,
         caller: Option<&Arc<dyn Caller>>,
@@ -303,7 +303,7 @@ pub(crate) struct ClientModel {
 }
 
 impl ClientModel {
-    /// Creates a model behind `caller`: the client that samples.
+    /// Creates a model that samples through the client of `caller`.
     pub(crate) fn new(caller: Arc<dyn Caller>) -> Self {
         Self { caller }
     }

@@ -166,7 +166,7 @@ impl PlanHost {
                         .loaded(inputs.clone())
                         .unwrap_or_else(|_| unread_plan())
                 };
-                // The plan stays that of its author, unless the client adds values of its own.
+                // The author of the plan stays the same, unless the client adds values.
                 let author = stored.planner().filter(|_| !has_texts);
                 self.check_labelled(&call.client, author, read).await?
             }
@@ -273,7 +273,7 @@ impl PlanHost {
 }
 
 impl ResumeChanges {
-    /// Returns true if the client writes a plan, or values in it.
+    /// Returns true if the client writes a plan, or values of a plan.
     fn has_texts_of_client(&self) -> bool {
         let mut choices = self.choices.iter();
         self.plan.is_some()

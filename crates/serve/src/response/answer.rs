@@ -67,7 +67,7 @@ pub(crate) fn text_only(text: String, structured: Value) -> Value {
     result(vec![text_block(text)], Some(structured), false)
 }
 
-/// Returns the output of a built-in tool in the form in which servers answer.
+/// Returns the output of a built-in tool in the form of a server's answer.
 pub(crate) fn tool_result(output: ToolOutput) -> Value {
     let is_content = output.value == Value::from(output.content.clone());
     let text = output.text.as_deref().map(str::to_owned);
@@ -254,13 +254,13 @@ pub(crate) fn stale_reason(stale: &StaleStep) -> String {
     )
 }
 
-/// Returns true if a step failed by itself, not because of one of its parts.
+/// Returns true if a step failed, but none of its parts did.
 fn fails_by_itself(step: &StepSummary) -> bool {
     let went_well = |part: &StepSummary| part.status == StepStatus::Succeeded;
     step.parts.iter().all(went_well)
 }
 
-/// Returns the way in which a run can continue.
+/// Returns how a run can continue.
 fn next_action(summary: &RunSummary, is_in_doubt: bool, page: Option<&str>) -> String {
     let run = &summary.run;
     let place = page.map_or_else(
@@ -269,7 +269,7 @@ fn next_action(summary: &RunSummary, is_in_doubt: bool, page: Option<&str>) -> S
     );
     match summary.status {
         RunStatus::Waiting if is_in_doubt => format!(
-            "it is unknown whether the calls under `unknown` happened: a person has to look and decide; do not make them again. get_run with {{\"run\": \"{run}\"}} tells how the run stands"
+            "it is unknown whether the calls under `unknown` happened: a person has to look and decide; do not make them again. get_run with {{\"run\": \"{run}\"}} returns the state of the run"
         ),
         RunStatus::Waiting => format!(
             "a person has to decide about the calls under `waiting`, and sees them {place}; do not plan them again. Once that is done, call resume_plan with {{\"run\": \"{run}\"}}"

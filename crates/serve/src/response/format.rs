@@ -139,7 +139,7 @@ const MIN_SHOWN_BYTES: u64 = 64;
 pub(crate) struct ResponseBudget {
     /// The most bytes of one value.
     max_bytes: u64,
-    /// The bytes that are left for all of them.
+    /// The remaining bytes for all values.
     left: u64,
     /// True if a value was abbreviated.
     pub(crate) is_trimmed: bool,

@@ -21,7 +21,7 @@ use crate::host::spawn_blocking_limited;
 use crate::runs::registry::{RunProgress, TrackedRun};
 use crate::tools::arguments::BadRequest;
 
-/// Returns the owner of a client's runs as it is stored. Runs of the local user have none.
+/// Returns the stored form of the owner of a client's runs. Runs of the local user have none.
 pub(crate) fn owner(client: &ClientId) -> Option<String> {
     (*client != ClientId::local()).then(|| client.as_str().to_owned())
 }
@@ -198,8 +198,8 @@ impl PlanHost {
         Ok((recalled, labels))
     }
 
-    /// Returns the labels of the outputs of a run's steps under the flow policy of today. Results of a run that was not
-    /// checked by a flow policy have none, since nothing says whether its author had read untrusted text.
+    /// Returns the labels of the outputs of a run's steps under the current flow policy. Results of a run that was not checked
+    /// under a flow policy have none, since it is unknown whether its author had read untrusted text.
     fn labels_of(&self, client: &GatewayClient, ended: &EndedRun) -> StepLabels {
         let policy = self.policy(client);
         let (Some(mut flow), Some(planner), Some(plan)) = (policy.flow, ended.planner, &ended.plan)

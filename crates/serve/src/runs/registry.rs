@@ -207,7 +207,7 @@ impl RunRegistry {
         }
     }
 
-    /// Drives a run to its end in a task of its own, and tracks its progress.
+    /// Drives a run to its end in a separate task, and tracks its progress.
     pub(crate) fn track(&self, track: RunTracking) -> Arc<TrackedRun> {
         let RunTracking {
             mut run,
@@ -378,7 +378,7 @@ impl PendingQuestions {
         answered
     }
 
-    /// Returns the open questions, by their keys: `inputRequests` as MCP writes them. `None` if there are none.
+    /// Returns the open questions, by their keys: the `inputRequests` of MCP. `None` if there are none.
     pub(crate) fn open(&self) -> Option<Value> {
         let mut questions = self.lock();
         // A closed receiver got its answer elsewhere.

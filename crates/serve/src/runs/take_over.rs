@@ -92,7 +92,7 @@ impl PlanHost {
         }
     }
 
-    /// Resumes an interrupted run if it belongs to a client for which `is_client` returns true.
+    /// Resumes an interrupted run if `is_client` returns true for its client.
     async fn continue_of_client(
         &self,
         run: &InterruptedRun,
@@ -179,7 +179,7 @@ impl PlanHost {
 enum Continued {
     /// The run was resumed.
     Resumed,
-    /// A run that needs nothing: another process was faster, this gateway ends, or the client is not one of its own.
+    /// A run that is not taken over: another process was faster, this gateway ends, or the client belongs to another gateway.
     NotInterrupted,
     /// Only decisions can continue the run. Its client is asked again when it asks for the run.
     WaitsForDecisions,
@@ -189,7 +189,7 @@ enum Continued {
 fn client_of(run: &InterruptedRun) -> Result<Option<ClientId>, BadRequest> {
     let header = run.header.as_ref();
     let header = header.map_err(|error| BadRequest(error.to_string()))?;
-    // Programs that drive the store by themselves write headers of their own.
+    // Programs that use the store directly write other headers.
     let client = RunV1::from_value(header).ok().and_then(|run| run.client);
     Ok(client.map(ClientId::new))
 }

@@ -72,7 +72,7 @@ impl PlanHost {
         if stored.status().is_some() {
             return Ok(());
         }
-        // Stored first: whichever process resumes the run cancels it, also if this one cannot do so now.
+        // Stored first, so that the process that resumes the run cancels it even if this one cannot.
         self.ask_to_cancel(client, &info.id).await?;
         if info.holder.is_some() {
             return Ok(());
@@ -185,7 +185,7 @@ impl PlanHost {
         }
     }
 
-    /// Reads a run's output, or that of one of its steps, whole.
+    /// Reads the complete output of a run or of one of its steps.
     pub(crate) async fn read_resource(
         &self,
         client: &GatewayClient,
@@ -217,7 +217,7 @@ impl PlanHost {
     }
 }
 
-/// Returns the handle that a client gets in place of a result that takes long.
+/// Returns the task handle for a client whose result takes long.
 pub(crate) fn task_handle(running: &TrackedRun) -> Value {
     let mut fields = state(&running.id, "working", running.began);
     fields.insert("resultType".into(), Value::from("task"));

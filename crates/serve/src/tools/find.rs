@@ -308,7 +308,7 @@ fn rejection(tool: &Tool, because: Option<String>) -> BadRequest {
     ))
 }
 
-/// Returns the call as one of a client that shows no forms.
+/// Returns the call as if its client showed no forms.
 fn without_forms(call: &HostCall) -> HostCall {
     let mut call = call.clone();
     let mut capabilities = call.client.capabilities.as_object().cloned();

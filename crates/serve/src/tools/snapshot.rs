@@ -27,7 +27,7 @@ const MAX_LOGGED: usize = 1000;
 #[derive(Debug)]
 pub(crate) struct ToolSnapshot {
     pub(crate) catalog: Arc<Catalog>,
-    /// The same tools, and the one that extracts data.
+    /// The same tools, and the extraction tool.
     pub(crate) extracting: Arc<Catalog>,
     /// The results of the comparison with the pins.
     pub(crate) verdicts: Verdicts,
@@ -91,8 +91,8 @@ impl SnapshotCache {
         is_current.then(|| Arc::clone(&last.snapshot))
     }
 
-    /// Returns the snapshot of the tools of `view` and of the settings, as the configuration changes them. Denied tools are
-    /// omitted. Blocks on the store.
+    /// Returns the snapshot of the tools of `view` and of the settings, with the configuration applied. Denied tools are omitted.
+    /// Blocks on the store.
     pub(crate) fn of(
         &self,
         view: &Arc<UpstreamView>,

@@ -1,5 +1,5 @@
-//! The table of the gateway's own tools, and their definitions, as `tools/list` writes them. Each conversation pays for every word of a
-//! definition.
+//! The table of the gateway's own tools, with their definitions in `tools/list`, which are short because each conversation pays
+//! for every word.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -313,7 +313,7 @@ fn callable_tools(host: &PlanHost, client: &GatewayClient, snapshot: &ToolSnapsh
 }
 
 impl PlanHost {
-    /// Returns the definition of the tool by which a client moves between stages, if stages exist.
+    /// Returns the definition of the tool that moves a client between stages, if stages exist.
     pub(crate) fn stage_definitions(&self, client: &GatewayClient) -> Vec<Value> {
         let entry = self.stage(&client.id, |stages| {
             let names: Vec<&str> = stages.all().iter().map(|stage| &*stage.name).collect();

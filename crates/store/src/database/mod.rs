@@ -21,7 +21,7 @@ pub(crate) use session::{ToSql, params};
 
 /// A database that a store can use.
 pub trait Database: Debug + Send + Sync {
-    /// Returns the location of the store, as its user named it and messages repeat it.
+    /// Returns the location of the store as the user gave it, for messages.
     fn location(&self) -> &Path;
 
     /// Returns the files and folders that belong to the store and that users other than their owner may write.
@@ -59,8 +59,7 @@ pub trait Database: Debug + Send + Sync {
         ids: &[&RunId],
     ) -> Result<Vec<Option<LeaseHolder>>, QueryError>;
 
-    /// Returns a number that changes with each commit, of any process, that this process has noticed. The caller needs no
-    /// connection.
+    /// Returns a number that changes with each commit, by any process, that this process has noticed. It needs no connection.
     ///
     /// # Errors
     ///
@@ -73,7 +72,7 @@ pub trait Database: Debug + Send + Sync {
     /// Returns the time after which a write fails if the database cannot be reached.
     fn write_timeout(&self) -> Duration;
 
-    /// Returns the path of the list of server processes that the run's process has started on this machine.
+    /// Returns the path of the file that lists the server processes of a run on this machine.
     fn processes_path(&self, id: &RunId) -> PathBuf;
 }
 
@@ -102,7 +101,7 @@ pub trait RunLease: Debug + Send + Sync {
 pub enum TransactionKind {
     /// A consistent snapshot.
     Read,
-    /// A change that overlaps with no other change, so that all that it has read stays true until it ends.
+    /// A change. No other change overlaps with it, so everything it reads stays true until it ends.
     Write,
     /// Additions to journals of runs that this process has leased.
     Append,
@@ -114,7 +113,7 @@ pub trait StoreConnection: SqlSession + Debug + Send {
     ///
     /// # Errors
     ///
-    /// [`QueryError`], a transient one if the database cannot be reached, for which this does not wait.
+    /// [`QueryError`]; a transient one, without a wait, if the database cannot be reached.
     fn begin(&mut self, kind: TransactionKind) -> Result<(), QueryError>;
 
     /// Commits the transaction: after that it survives a crash.
@@ -148,14 +147,14 @@ pub trait StoreConnection: SqlSession + Debug + Send {
     /// [`QueryError`].
     fn free_bytes(&self) -> Result<u64, QueryError>;
 
-    /// Returns some of the free bytes to the disk. Returns false once there is nothing left to do.
+    /// Returns some of the free bytes to the disk. Returns false once none are left.
     ///
     /// # Errors
     ///
     /// [`QueryError`].
-    fn free_space(&mut self) -> Result<bool, QueryError>;
+    fn shrink(&mut self) -> Result<bool, QueryError>;
 
-    /// Limits the store to about this many bytes, as long as this connection is open.
+    /// Limits the store to about this many bytes while this connection is open.
     ///
     /// # Errors
     ///
@@ -170,11 +169,11 @@ pub(crate) fn in_transaction<T>(
     work: impl FnOnce(&dyn SqlSession) -> Result<T, QueryError>,
 ) -> Result<T, QueryError> {
     connection.begin(kind)?;
-    complete(connection, work)
+    finish_transaction(connection, work)
 }
 
 /// Runs `work` in the open transaction and commits it, or rolls it back if it fails.
-pub(crate) fn complete<T>(
+pub(crate) fn finish_transaction<T>(
     connection: &mut dyn StoreConnection,
     work: impl FnOnce(&dyn SqlSession) -> Result<T, QueryError>,
 ) -> Result<T, QueryError> {

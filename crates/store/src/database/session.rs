@@ -78,6 +78,7 @@ impl dyn SqlSession + '_ {
         params: &[SqlValue<'_>],
         read: impl FnOnce(&dyn SqlRow) -> Result<T, QueryError>,
     ) -> Result<Option<T>, QueryError> {
+        // `read` may be called once, but the callback of a query is called for each row.
         let mut read = Some(read);
         let mut found = None;
         self.query(sql, params, &mut |row| {
@@ -97,6 +98,7 @@ impl dyn SqlSession + '_ {
         read: impl FnOnce(&dyn SqlRow) -> Result<T, QueryError>,
     ) -> Result<T, QueryError> {
         self.row(sql, params, read)?
+            // Such queries aggregate, or read a row that the same transaction has found: an empty result is a defect.
             .ok_or_else(|| QueryError::failed("a query returned no rows"))
     }
 
@@ -127,6 +129,7 @@ impl dyn SqlRow + '_ {
     pub(crate) fn get<T: FromSql>(&self, index: usize) -> Result<T, QueryError> {
         T::from_sql(self.value(index)?).ok_or_else(|| {
             let reason = format!("the column {index} of a row has an unexpected type");
+            // The store writes each column with one type only, so the file has been changed by another program, or is damaged.
             QueryError::of(FileProblem::Damaged(reason))
         })
     }
@@ -149,6 +152,7 @@ impl FromSql for u32 {
 
 impl FromSql for bool {
     fn from_sql(value: SqlValue<'_>) -> Option<Self> {
+        // SQLite has no booleans, and PostgreSQL must store the same values.
         i64::from_sql(value).map(|number| number != 0)
     }
 }
@@ -173,6 +177,7 @@ impl FromSql for Vec<u8> {
 
 impl FromSql for [u8; 32] {
     fn from_sql(value: SqlValue<'_>) -> Option<Self> {
+        // Digests have a fixed length: a shorter value is not one.
         Vec::from_sql(value)?.try_into().ok()
     }
 }

@@ -229,6 +229,7 @@ pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
 pub(crate) fn writable_by_others<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Vec<PathBuf> {
     let is_writable =
         |path: &&Path| std::fs::metadata(path).is_ok_and(|found| is_open_to_others(&found));
+    // A path that cannot be examined is not reported: opening it fails with a better message.
     let writable = paths.into_iter().filter(is_writable);
     writable.map(Path::to_owned).collect()
 }
@@ -342,6 +343,8 @@ mod range {
     fn byte(kind: libc::c_int, run: &str) -> libc::flock {
         let Digest(bytes) = Digest::of(run);
         let first = bytes.first_chunk().copied().unwrap_or_default();
+        // 61 bits, so that the offset stays below the maximum of a file offset. A collision would only make a free run look
+        // leased.
         let number = u64::from_be_bytes(first) >> 3;
         libc::flock {
             l_type: i16::try_from(kind).unwrap_or_default(),

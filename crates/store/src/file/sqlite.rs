@@ -231,7 +231,7 @@ impl StoreConnection for SqliteConnection {
         self.bytes(self.free_pages()?)
     }
 
-    fn free_space(&mut self) -> Result<bool, QueryError> {
+    fn shrink(&mut self) -> Result<bool, QueryError> {
         let before = self.free_pages()?;
         if 0 < before {
             let sql = format!("PRAGMA incremental_vacuum({PAGES_PER_VACUUM})");

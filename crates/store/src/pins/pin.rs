@@ -104,6 +104,7 @@ impl Store {
         servers: &[ServerIdentity],
     ) -> Result<HashMap<ServerIdentity, PinnedServer>, StoreError> {
         self.read(|session| {
+            // An unknown server differs from one without tools: all tools of the latter are new.
             let mut known = HashMap::with_capacity(servers.len());
             for identity in servers {
                 if let Some(server) = read_server(session, identity)? {
@@ -251,6 +252,7 @@ fn read_server(
 
 fn pin_server(session: &dyn SqlSession, seen: &ListedServer, now: i64) -> Result<(), QueryError> {
     let identity = &seen.identity;
+    // A further origin for a known name may be another program in disguise, so only the first one is accepted without a person.
     let is_first = session
         .execute("INSERT INTO tool_servers (server, origin, accepted, first_seen_ns)
              SELECT CAST(?1 AS TEXT), CAST(?2 AS TEXT), CASE WHEN ?4 = 1 OR NOT EXISTS (SELECT 1 FROM tool_servers WHERE server = ?1) THEN 1 ELSE 0 END, CAST(?3 AS BIGINT)
@@ -292,6 +294,7 @@ fn pin_server(session: &dyn SqlSession, seen: &ListedServer, now: i64) -> Result
             session.execute(insert, params![key, tool.tool, tool.digest, now, !is_first])?;
         let is_added = added == 1;
         if is_added {
+            // The definition is stored only here and when it changes, since servers list the same tools at each start.
             insert_definition(session, tool)?;
             continue;
         }
@@ -359,6 +362,7 @@ fn accept(log: &AcceptanceLog<'_>, accepted: &Acceptance) -> Result<(), QueryErr
         session
             .execute("UPDATE tools SET digest = ?3, pinned_ns = ?4, is_new = 0, seen_digest = NULL, seen_ns = NULL
                  WHERE server = ?1 AND tool = ?2", params![key, tool.tool, tool.digest, log.now])?;
+        // The replaced definition has no further use. Without a difference, the pinned definition is the latest one and stays.
         if seen.is_some() {
             delete_definition(session, &pinned)?;
         }

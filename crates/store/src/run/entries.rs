@@ -70,6 +70,7 @@ impl Iterator for JournalEntries {
     type Item = Result<Entry, StoreError>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        // An entry after an unreadable one must not look like its successor.
         if self.is_over {
             return None;
         }
@@ -110,6 +111,8 @@ impl JournalEntries {
 
     /// Reads the next entries, with their large values, from one snapshot. After an error, they can be read again.
     fn read_chunk(&mut self) -> Result<(), QueryError> {
+        // In chunks, so that a long journal neither fills the memory nor holds one read transaction open, which would keep the
+        // write-ahead log from shrinking.
         let (run, id, from, values) = (self.run, &self.id, self.next, &mut self.values);
         self.chunk = self.store.query(|session| {
             let rows = read_rows(session, run, id, from, ENTRIES_PER_READ)?;
@@ -141,6 +144,7 @@ fn decode(
             }
             Ok(Ok(entry))
         }
+        // A failure of the database does not mean that the entry is invalid: it can be read again.
         (Err(_), Some(failure)) => Err(failure),
         (Err(reason), None) => {
             let reason = format!("entry {number} is invalid: {reason}");
@@ -189,6 +193,7 @@ fn find_value(
     reference: BlobRef,
     failure: &mut Option<QueryError>,
 ) -> Result<Value, String> {
+    // Clearing everything is simple and rare; entries that share a value are mostly close to each other.
     if MAX_CACHED_VALUES <= values.len() {
         values.clear();
     }

@@ -123,6 +123,7 @@ impl Store {
     /// [`StoreError::File`].
     pub fn runs(&self, filter: &RunFilter) -> Result<Vec<RunInfo>, StoreError> {
         let mut runs = self.read(|session| {
+            // The casts tell PostgreSQL the types of parameters that are only compared with `NULL`.
             let sql = format!(
                 "{COLUMNS}
                  WHERE (?1 = 0 OR status IS NOT DISTINCT FROM CAST(?2 AS TEXT))
@@ -174,6 +175,7 @@ impl Store {
         if left.is_empty() {
             return Ok(());
         }
+        // In a new transaction: a snapshot that was taken before would show the same rows again.
         self.read(|session| {
             for info in &mut left {
                 let row = session.row(
@@ -181,6 +183,7 @@ impl Store {
                     params![info.id.as_str()],
                     read_row,
                 )?;
+                // The run may also have been pruned meanwhile; it stays as it was read.
                 if let Some(row) = row {
                     **info = row.read(session)?;
                 }
@@ -196,6 +199,7 @@ pub(crate) fn find(session: &dyn SqlSession, selector: &str) -> Result<(i64, Run
         what: "run",
         selector: selector.to_owned(),
     };
+    // Other texts cannot be ids, and might sort after the end of the range below.
     if !values::is_name(selector) {
         return Err(missing().into());
     }
@@ -231,6 +235,8 @@ pub(crate) fn insert(session: &dyn SqlSession, new: &NewRun) -> Result<i64, Quer
     values::check_name("id of a run", new.id.as_str())?;
     let header = value_json(&new.header).map_err(|reason| unreadable(&new.id, &reason))?;
     let key = session.row(
+        // The format belongs to each run, because an older program may open the same store and must not append to a newer
+        // journal.
         "INSERT INTO runs (id, format, plan, digest, dialect, created_ns, steps, header)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING RETURNING key",
         params![
@@ -372,6 +378,7 @@ pub(super) fn count_entries(
     key: i64,
 ) -> Result<JournalCounts, QueryError> {
     // A step of the plan counts, but not the items and rounds of its loop or the steps of an inner plan.
+    // Counted by the database: a page that lists runs reads no bodies of entries.
     let sql = format!(
         "SELECT count(*), count(*) FILTER (WHERE kind = 'sent'),
              count(*) FILTER (WHERE kind = 'settled' AND {}),

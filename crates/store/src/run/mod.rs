@@ -1,4 +1,4 @@
-//! Runs: their metadata, the lease that one process has on each, their journals, and how they are pruned.
+//! Runs: their metadata, leases, journals and pruning.
 
 pub(crate) mod batch;
 mod entries;

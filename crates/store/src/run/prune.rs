@@ -131,7 +131,7 @@ impl Store {
     fn free_space(&self) -> Result<(), StoreError> {
         while self
             .writer()
-            .with_connection(|connection| connection.free_space())?
+            .with_connection(|connection| connection.shrink())?
         {}
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! `GET /api/config`: what the page can do.
+//! `GET /api/config`: the capabilities of the page.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(crate) struct PageConfig {
     can_run: bool,
     /// True if a decision requires a passphrase.
     passphrase: bool,
-    /// The client that is signed in, if it is one of several.
+    /// The signed-in client, if there are several.
     client: Option<String>,
 }
 

@@ -51,7 +51,7 @@ pub(crate) async fn cancel(
 /// Choices about the steps of a run that is resumed.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Choices {
+pub(crate) struct StepChoices {
     retry: Vec<String>,
     skip: Vec<String>,
     set: BTreeMap<String, Value>,
@@ -62,7 +62,7 @@ pub(crate) async fn resume(
     State(state): State<Arc<PageState>>,
     Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
-    JsonBody(choices): JsonBody<Choices>,
+    JsonBody(choices): JsonBody<StepChoices>,
 ) -> Result<Json<RunReference>, ApiError> {
     may_run(&state, &visitor)?;
     let (info, stored) = {

@@ -213,7 +213,7 @@ pub(super) fn decider(
     Ok(decider.confirmed(confirmed))
 }
 
-/// The schema of the arguments of a tool, as the latest process of a run had it.
+/// The schema of the arguments of a tool in the latest process of a run.
 fn input_schema(stored: &StoredRun, server: &str, name: &str) -> Option<Schema> {
     let tools = stored.process.iter().flat_map(|process| &process.tools);
     let mut found = tools.filter(|tool| *tool.server == *server && tool.name == name);
@@ -225,7 +225,7 @@ fn input_schema(stored: &StoredRun, server: &str, name: &str) -> Option<Schema> 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenArguments {
-    /// The run whose tool is meant.
+    /// The run that calls the tool.
     run: String,
     server: String,
     tool: String,

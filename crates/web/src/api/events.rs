@@ -216,7 +216,7 @@ impl Follower {
     }
 
     fn put(&mut self, event: Event) {
-        // The last one is taken first, so they are put in front.
+        // The last event is taken first, so new ones are inserted in front.
         self.pending.insert(0, event);
     }
 }

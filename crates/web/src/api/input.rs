@@ -38,7 +38,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
         })?;
         let body = serde_json::from_slice(&bytes)
             .map_err(|error| ApiError::bad(format!("the body cannot be read: {error}")))?;
-        // It would be rounded: the call of a tool would have another number than the person wrote.
+        // The number would be rounded, and the tool would receive another number than the person wrote.
         let text = String::from_utf8_lossy(&bytes);
         if let Some(number) = first_inexact_number(&text) {
             let message = format!("64 bits cannot represent the number `{number}`");

@@ -159,7 +159,7 @@ impl fmt::Debug for Inspection {
     }
 }
 
-/// Returns true for an item and a round, and for what is inside of one: their states are not among those of steps.
+/// Returns true for an item and a round, and for steps inside one: their states are not among those of steps.
 fn is_in_item(at: &Address) -> bool {
     at.item.is_some() || at.round.is_some() || at.inside.as_deref().is_some_and(is_in_item)
 }

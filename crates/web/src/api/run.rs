@@ -140,8 +140,9 @@ pub(crate) struct GraphParameters {
     revision: Option<usize>,
 }
 
-/// The graph of a run, with the states of the items and rounds that are open in it. They are not part of the stream of events: a change of one
-/// changes the state of its step. The graph of an earlier plan has the states of all steps, as they were when another plan replaced it.
+/// The graph of a run, with the states of the items and rounds that are open in it. They are not part of the stream of events: a
+/// change of one changes the state of its step. The graph of an earlier plan has the states of all steps, at the time of its
+/// replacement.
 #[derive(Serialize)]
 pub(crate) struct OpenGraph {
     #[serde(flatten)]

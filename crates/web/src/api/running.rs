@@ -21,7 +21,7 @@ pub(crate) struct RunningRuns {
 #[derive(Debug, Default)]
 struct RunningState {
     runs: HashMap<RunId, DrivenRun>,
-    /// The time in which calls in flight may end, once the page ends.
+    /// The time limit for calls in flight, once the page ends.
     draining: Option<Duration>,
 }
 

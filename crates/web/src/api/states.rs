@@ -1,4 +1,4 @@
-//! The states of steps as responses and events have them.
+//! The states of steps in responses and events.
 
 use std::sync::Arc;
 

@@ -100,7 +100,7 @@ pub(crate) fn detail(
     let is_driven = read.info.holder.is_some();
     let is_part = address.contains(['[', '#']);
     let view = match history {
-        // Items and rounds have no state of their own among those of the run.
+        // The states of the run contain no items and rounds.
         Some(history) if is_part => StepView::of_past(history),
         Some(_) | None => read.states.step(address),
     };

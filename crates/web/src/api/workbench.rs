@@ -211,7 +211,7 @@ fn entries(diagnostics: &Diagnostics, text: &str) -> Vec<DiagnosticEntry> {
     offsets.dedup();
     let places = Places::of(text, &offsets);
     let entry = |diagnostic: &Diagnostic| {
-        // Plans that the plan runs by name have texts of their own.
+        // Plans that the plan runs by name have separate texts.
         let span = diagnostic.span.filter(|_| diagnostic.source.is_none());
         let start = span.and_then(|span| places.at(span.start));
         let end = span.and_then(|span| places.at(span.end));
@@ -471,7 +471,7 @@ fn script(tools: &OpenTools) -> Value {
     Value::object([("tools", tools)])
 }
 
-/// The declaration of the inputs of a plan, as a store has it.
+/// The stored declaration of the inputs of a plan.
 pub(super) fn declared(loaded: &LoadedPlan) -> Value {
     loaded.plan.as_ref().map_or(Value::Null, declared_inputs)
 }

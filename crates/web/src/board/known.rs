@@ -149,7 +149,7 @@ impl KnownRun {
             Ok(header) => (header, None),
             Err(error) => (Value::Null, Some(problem(info, error.into())?)),
         };
-        // A program that uses the store directly has headers of its own.
+        // A program that uses the store directly writes other headers.
         let header = RunV1::from_value(&header).ok();
         let file = header.as_ref().and_then(|header| {
             let path = Path::new(&header.plan.source);
@@ -330,7 +330,7 @@ mod tests {
         Store::open(folder.path().join("runs.db")).unwrap()
     }
 
-    /// Stores a run that has a header of its own.
+    /// Stores a run with another form of header.
     fn add(store: &Store, id: &str) -> RunInfo {
         let new = NewRun {
             id: id.parse().unwrap(),

@@ -29,7 +29,7 @@ pub(crate) struct Question {
     pub(crate) description: Option<String>,
     /// The tool's description, as its server states it.
     pub(crate) tool_description: Option<String>,
-    pub(crate) annotations: Option<Annotations>,
+    pub(crate) annotations: Option<ToolAnnotations>,
     pub(crate) arguments: Value,
     /// The arguments line by line, with escapes in place of characters that cannot be seen.
     pub(crate) arguments_shown: Vec<String>,
@@ -51,7 +51,7 @@ pub(crate) struct Question {
 
 /// The effects of a tool, as its server states them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Annotations {
+pub(crate) struct ToolAnnotations {
     read_only: bool,
     destructive: bool,
     idempotent: bool,
@@ -79,7 +79,7 @@ impl Question {
     ) -> Result<Vec<Self>, StoredRunError> {
         let stored = match StoredRun::read(store, info.id.as_str()) {
             Ok(stored) => stored,
-            // A program that uses the store directly has headers of its own, and decides about its calls itself.
+            // A program that uses the store directly writes other headers, and decides about its calls itself.
             Err(StoredRunError::Unreadable(_)) => return Ok(Vec::new()),
             Err(error) => return Err(error),
         };
@@ -102,7 +102,7 @@ impl Question {
                 step: question.at.step.to_string(),
                 description: found.and_then(|(step, _)| step.title.as_deref().map(str::to_owned)),
                 tool_description: tool.and_then(|tool| tool.description.clone()),
-                annotations: tool.map(Annotations::of),
+                annotations: tool.map(ToolAnnotations::of),
                 arguments_shown: call_view::arguments(&question.subject.args),
                 sources: checked
                     .map(|plan| argument_sources(plan, &question.at))
@@ -130,7 +130,7 @@ impl Question {
     }
 }
 
-impl Annotations {
+impl ToolAnnotations {
     fn of(tool: &ToolV1) -> Self {
         Self {
             read_only: tool.read_only,
@@ -142,7 +142,7 @@ impl Annotations {
     }
 }
 
-/// The word of a decision.
+/// The name of a decision.
 pub(super) fn word(decision: &Decision) -> &'static str {
     match decision {
         Decision::Approve { args: None } => "approve",

@@ -62,7 +62,7 @@ impl RunRow {
         }
     }
 
-    /// Marks the run as one that cannot be read.
+    /// Marks the run as unreadable.
     pub(crate) fn unreadable(self) -> Self {
         Self {
             status: "unreadable",

@@ -8,10 +8,10 @@ use jsonc_parser::tokens::{Token, TokenAndRange};
 use planwright::core::Value;
 use planwright::mcp::jsonc;
 
-/// The path to the servers in a file of ours.
+/// The path to the servers in one of our files.
 pub(crate) const GATEWAY_SERVERS: &[&str] = &["mcpServers"];
 
-/// A file of ours without servers.
+/// Our file without servers.
 pub(crate) const EMPTY: &str = "{\n  \"mcpServers\": {\n  }\n}\n";
 
 /// The place of the servers in a client's file, and their replacement.
@@ -23,7 +23,7 @@ pub(crate) struct Section<'a> {
     pub(crate) name: &'a str,
     /// Our entry.
     pub(crate) entry: Value,
-    /// The argument by which our entry is recognised among entries of its name: the path of our file.
+    /// The argument that identifies our entry among entries of the same name: the path of our file.
     pub(crate) file: &'a str,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct EditError {
 pub(crate) struct Wrapped {
     /// The text of the client's file.
     pub(crate) client: String,
-    /// The text of ours.
+    /// The text of our file.
     pub(crate) gateway_text: String,
     /// The servers that were moved by this edit.
     pub(crate) moved: Vec<String>,
@@ -47,7 +47,7 @@ pub(crate) struct Wrapped {
     pub(crate) stay: Vec<(String, String)>,
 }
 
-/// A client's file with its servers back in it.
+/// A client's file with its servers restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unwrapped {
     /// The text of the client's file.
@@ -163,7 +163,7 @@ pub(crate) fn unwrap(
     })
 }
 
-/// Adds a server to a text that lists servers as a file of ours does.
+/// Adds a server to a text that lists servers in the form of our files.
 pub(crate) fn with_server(text: &str, name: &str, entry: Value) -> Result<String, EditError> {
     let mut servers = our_servers(text)?;
     if servers.get(name).is_some() {
@@ -282,7 +282,7 @@ pub(crate) struct Member {
     pub(crate) written: String,
     /// From the colon to the end of the value, and on to the comma.
     body: String,
-    /// The text behind the comma on the same line.
+    /// The text after the comma on the same line.
     tail: String,
 }
 
@@ -357,7 +357,7 @@ impl ObjectText {
         }
     }
 
-    /// The text that it is a part of.
+    /// The text that contains the member.
     pub(crate) fn text(&self) -> String {
         let mut text = self.head.clone();
         for (index, member) in self.members.iter().enumerate() {

@@ -25,7 +25,7 @@ pub(crate) struct RulesChange {
 /// The rules that `wrap` added, so that they can be removed again.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 struct RulesRecord {
-    /// The file before; `None` if there was none.
+    /// The previous content of the file; `None` if there was no file.
     before: Option<String>,
     /// The file after the change. If it is still the same, undoing restores the old file byte for byte.
     after: String,

@@ -387,7 +387,7 @@ fn unwritable(path: &Path, error: &std::io::Error) -> CommandError {
     ))
 }
 
-/// Resolves the links of a path, as far as it exists.
+/// Resolves the links in the existing part of a path.
 pub(crate) fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| absolute(path))
 }

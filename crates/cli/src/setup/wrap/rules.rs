@@ -1,4 +1,4 @@
-//! The rules that a client has about the tools of its servers, as rules of ours. Pure: from texts to rules.
+//! Conversion of a client's rules about the tools of its servers into our rules. Pure: from texts to rules.
 
 use planwright::core::{ToolPattern, Value};
 
@@ -18,7 +18,7 @@ pub(crate) struct ClientRule {
     pub(crate) list: RuleList,
     /// The tools, as our files name them: `server.tool`.
     pub(crate) pattern: String,
-    /// The rule as the client's file has it.
+    /// The rule as written in the client's file.
     pub(crate) written: String,
     /// The file.
     pub(crate) file: String,
@@ -26,7 +26,7 @@ pub(crate) struct ClientRule {
     pub(crate) is_own: bool,
 }
 
-/// A file in which a client keeps rules, apart from its servers.
+/// A file with a client's rules, separate from its servers.
 #[derive(Clone, Debug)]
 pub(crate) struct RuleFile {
     /// The display name of the client.

@@ -391,7 +391,7 @@ const AROUND: usize = 1;
 /// The lines shown after a spot that goes over several lines: its own first ones.
 const AFTER_LONG: usize = 2;
 
-/// The bytes that are read for each shown column. A plan may be one line of megabytes, with many diagnostics in it.
+/// The number of bytes that are read for each shown column. A plan may be one line of megabytes, with many diagnostics in it.
 const BYTES_OF_COLUMN: usize = 16;
 
 /// A few lines of a text, with the spot marked.
@@ -411,7 +411,7 @@ impl Excerpt {
     /// The lines of `text` around `span`, none longer than `width` columns. Of a span over several lines, the first is
     /// marked.
     pub(super) fn of(name: &str, text: &str, span: Span, width: usize) -> Self {
-        // A part missing at the end of a text is marked behind its last word.
+        // A part that is missing at the end of a text is marked after its last word.
         let start = floor_char_boundary(text, span.start).min(text.trim_end().len());
         let end = floor_char_boundary(text, span.end).max(start);
         let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);

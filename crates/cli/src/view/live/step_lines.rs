@@ -67,12 +67,12 @@ impl StepLines {
         }
     }
 
-    /// Marks the run as one of another process.
+    /// Marks the run as driven by another process.
     pub(super) fn watch(&mut self) {
         self.is_watched = true;
     }
 
-    /// Shortens the lines of steps that have succeeded to so many columns.
+    /// Shortens the lines of succeeded steps to this number of columns.
     pub(super) fn limit_columns(&mut self, columns: fn() -> usize) {
         self.columns = Some(columns);
     }
@@ -94,7 +94,7 @@ impl StepLines {
     /// The calls in flight: ``2 calls in flight (`a`, `b`)``.
     pub(super) fn in_flight(&self) -> String {
         let calling = self.view.active.iter().filter(|(id, step)| {
-            // An inner plan calls by its steps, which have lines of their own.
+            // The calls of an inner plan are those of its steps, which have their own lines.
             let is_plan = |other: &String| other.starts_with(&format!("{id}/"));
             0 < step.attempt && step.pause.is_none() && !self.view.active.keys().any(is_plan)
         });

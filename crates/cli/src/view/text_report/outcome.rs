@@ -154,7 +154,7 @@ impl Room {
 /// `value` in lines, each ended.
 fn lay_out(value: &Value, room: Room) -> String {
     let lines = match value {
-        // Each field is a value of its own, such as the output of a step.
+        // Each field is a separate value, such as the output of a step.
         Value::Object(fields) => object(fields, room, 0),
         other => cut(block(other, room, 0), room),
     };
@@ -190,7 +190,7 @@ fn cut(mut lines: Vec<String>, room: Room) -> Vec<String> {
     lines
 }
 
-/// Formats the lines of `value`, at most one more than there is room for.
+/// Formats the lines of `value`, at most one more than fits.
 fn block(value: &Value, room: Room, depth: usize) -> Vec<String> {
     if let Some(line) = short(value) {
         return vec![line];
@@ -227,7 +227,8 @@ fn short(value: &Value) -> Option<String> {
     }
 }
 
-/// Returns true if `text` without quotes would read as a number, a word of JSON, a list, an object, a quoted text or nothing.
+/// Returns true if `text` without quotes would read as a number, a keyword of JSON, a list, an object, a quoted text or an empty
+/// value.
 fn resembles_another_type(text: &str) -> bool {
     let is_scalar = || serde_json::from_str::<serde_json::Value>(text).is_ok();
     text.trim() != text.trim_end_matches('\n')
@@ -285,7 +286,7 @@ fn label(key: &str) -> String {
     format!("{}:", terminal_text::one_line(key))
 }
 
-/// `value` behind its label: a scalar, or a short list of scalars.
+/// `value` after its label, on the same line: a scalar, or a short list of scalars.
 fn inline(value: &Value, width: usize) -> Option<String> {
     if let Some(line) = short(value) {
         return Some(line);

@@ -115,7 +115,7 @@ fn a_question_about_other_plans_is_shown() {
         "chat 'Greet a dog.' --approve plan --simulate tools.json --model replay:answers.json";
     let exchange = [
         ("[n]o:", "c\n"),
-        ("what is to be different:", "greet Ada\n"),
+        ("requested changes:", "greet Ada\n"),
         (
             "name = \"Ada\"\n  simulated.greet  may destroy\nrun this plan? [r]un, [e]dit, ask for [c]hanges, [n]o:",
             "r\n",

@@ -192,7 +192,7 @@ fn concierge_goes_from_stage_to_stage() {
     let mut said = |tool: &str, arguments: Value| {
         client.call(tool, arguments)["structuredContent"].to_string()
     };
-    insta::assert_snapshot!(said("proceed_to_next_stage", json!({"target_stage": "look"})), @r#"{"status":"transitioned","from_stage":"look","to_stage":"look","message":"the stage is `look` now","instruction":"there are other tools now: use them, and go on until the last stage"}"#);
+    insta::assert_snapshot!(said("proceed_to_next_stage", json!({"target_stage": "look"})), @r#"{"status":"transitioned","from_stage":"look","to_stage":"look","message":"the stage is `look` now","instruction":"the tools have changed: use them, and continue until the last stage"}"#);
     insta::assert_snapshot!(said("proceed_to_next_stage", json!({"target_stage": "pay"})), @r#"{"error":"there is no stage `pay`; from here you can move to `talk`","allowed_transitions":["talk"],"current_stage":"look"}"#);
     insta::assert_snapshot!(said("proceed_to_next_stage", json!({"target_stage": "talk"})), @r#"{"status":"transitioned","from_stage":"look","to_stage":"talk","message":"the stage is `talk` now","instruction":"this is the last stage: finish the work, then summarize it"}"#);
     insta::assert_snapshot!(said("execute_plan", tell), @r#"{"status":"completed","steps":{"a":{"status":"ok","result":{"text":"hi"}}}}"#);

@@ -207,7 +207,7 @@ mod reviewed {
         let (first, second) = (question(1), question(2));
         let exchange = [
             (&*first, "c\n"),
-            ("what is to be different:", "two of them\n"),
+            ("requested changes:", "two of them\n"),
             (&*second, "r\n"),
         ];
         let shown = ask(&fixture, &exchange);

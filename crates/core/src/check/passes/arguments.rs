@@ -69,7 +69,7 @@ struct ArgumentPass<'a> {
     step: &'a Step,
     /// The arguments by name, if known; computed on first use.
     fields: OnceCell<Option<NamedArguments>>,
-    /// The arguments that stand for missing ones of a tool, each as it is written and as it is meant.
+    /// The arguments that are probably misspelt parameters of a tool, each with its name as written and as intended.
     renamed: OnceCell<Vec<(Arc<str>, Arc<str>)>>,
 }
 

@@ -31,10 +31,10 @@ const WORDS: [&[&str]; 11] = [
 /// The maximum length of a value in advice, in bytes.
 const MAX_SHOWN: usize = 300;
 
-/// The maximum depth of a value that is put into another form.
+/// The maximum depth of a value that is converted into another form.
 const MAX_DEPTH: usize = 8;
 
-/// Returns true if the parameter `known` may be meant by `written`: their words are the same, or one is a part of the other.
+/// Returns true if `written` may be another name for the parameter `known`: the words of one name include those of the other.
 pub(super) fn is_related(written: &str, known: &str) -> bool {
     let (written, known) = (words(written), words(known));
     let is_part = |part: &[String], whole: &[String]| {
@@ -143,7 +143,8 @@ fn fitted(wanted: &Type, value: &Value, depth: usize) -> Option<Value> {
     fits(&found).then_some(found)
 }
 
-/// The first sign of `text` that looks like another one or like none, with its name, and the text with the usual signs.
+/// The first character of `text` that looks like another one or is invisible, with its name, and the text with the usual
+/// characters.
 fn unusual_sign(text: &str) -> Option<(String, Value)> {
     let (first, _) = text.chars().find_map(|sign| Some((sign, usual(sign)?)))?;
     let plain: String = text
@@ -161,7 +162,7 @@ fn unusual_sign(text: &str) -> Option<(String, Value)> {
     Some((sign, Value::text(plain)))
 }
 
-/// The usual text for a sign that looks like it or like nothing; `None` for any other sign.
+/// The usual text for a character that looks like it, or is invisible; `None` for any other character.
 fn usual(sign: char) -> Option<&'static str> {
     Some(match sign {
         '\u{a0}' | '\u{2007}' | '\u{202f}' => " ",
@@ -192,7 +193,7 @@ fn usual(sign: char) -> Option<&'static str> {
     })
 }
 
-/// Returns true if `schema` says that there are no parameters, in words that allow more.
+/// Returns true if `schema` declares no parameters, although it does not forbid any.
 pub(super) fn lists_none(schema: &Schema) -> bool {
     let value = schema.as_value();
     let is_empty = |fields: &Value| {

@@ -233,7 +233,7 @@ fn suggest_tools(
     }
     let is_free = |tool: &&Arc<Tool>| catalog.servers().allows_bare_name(&tool.name, &tool.server);
     let bare = candidates().filter(is_free).map(|tool| &*tool.name);
-    // Qualified names are compared only if the name looks like one.
+    // Qualified names are compared only if the name looks qualified.
     let qualified: Vec<ToolName> = if name.text.contains('.') {
         candidates().map(|tool| tool.qualified_name()).collect()
     } else {
@@ -340,7 +340,8 @@ fn check_step_name(
 /// Maximum number of tools with the words of an unknown name that are suggested.
 const MAX_SIMILAR: usize = 3;
 
-/// The shortest names of the tools whose names have all words of `name` besides those of their server, if they are few.
+/// The shortest names of the tools whose names, apart from the words of their server, contain all words of `name`, if there are
+/// only a few.
 fn same_words<'t>(
     name: &str,
     catalog: &Catalog,

@@ -7,7 +7,7 @@ use crate::plan::{Node, NodeKind, Output, Segment};
 use crate::schema::PathLookup;
 use crate::{Code, Place, PointerSegment, Severity, Step, StepId, Value};
 
-/// The maximum number of values that are looked at.
+/// The maximum number of inspected values.
 const MAX_VALUES: usize = 10_000;
 
 /// The maximum length of such a text in bytes.

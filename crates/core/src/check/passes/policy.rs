@@ -1,4 +1,5 @@
-//! The policy pass: the tools that a plan calls, the external values that it gives them, and the size of the plan and of its parts.
+//! The policy pass: the tools that a plan calls, the external values that it passes to them, and the size of the plan and of its
+//! parts.
 
 use std::ops::ControlFlow;
 
@@ -229,7 +230,7 @@ fn check_steps(plan: &Plan, limits: &Limits, reporter: &mut Reporter<'_>) -> Con
         )
         .help("use `for_each` for steps that differ only in their arguments");
     reporter.push(diagnostic);
-    // The passes do not look at a plan that exceeds the limit.
+    // The passes do not check a plan that exceeds the limit.
     ControlFlow::Break(())
 }
 

@@ -394,7 +394,7 @@ impl ReadPass<'_> {
         })
     }
 
-    /// The hint for a field between the step and its output, as other systems have it.
+    /// The hint for a field between the step and its output, such as other systems use.
     fn output_advice(&self, path: &[Segment], matched: usize) -> Option<String> {
         let (Segment::Key(word), rest) = path.split_first()? else {
             return None;

@@ -144,7 +144,7 @@ fn lists_to_go_over() {
 fn schemas_that_are_malformed() {
     CheckFixture::with_tools(TOOLS).expect(
         r#"{"steps": [{"id": "a", "tool": "broken", "args": {"x": 1}}, {"id": "b", "tool": "broken"}]}"#,
-        &["?PW0505 at /steps/0/tool: the input schema of the tool `broken` is malformed: a `$ref` leads out of it or to nothing in it (its arguments are not checked)"],
+        &["?PW0505 at /steps/0/tool: the input schema of the tool `broken` is malformed: a `$ref` leads outside the schema, or to a part that does not exist (its arguments are not checked)"],
     );
 }
 
@@ -153,10 +153,10 @@ fn schemas_that_are_malformed_somewhere() {
     let fixture = CheckFixture::with_tools(
         r#"{"broken": {"in": {"$ref": "https://example.com/schema.json"}}, "partly": {"in": {"type": "object", "properties": {"n": {"minimum": "three"}}}}}"#,
     );
-    fixture.expect(r#"{"steps": [{"id": "a", "tool": "broken"}]}"#, &["?PW0505 at /steps/0/tool: the input schema of the tool `broken` is malformed: a `$ref` leads out of it or to nothing in it (its arguments are not checked)"]);
+    fixture.expect(r#"{"steps": [{"id": "a", "tool": "broken"}]}"#, &["?PW0505 at /steps/0/tool: the input schema of the tool `broken` is malformed: a `$ref` leads outside the schema, or to a part that does not exist (its arguments are not checked)"]);
     fixture.expect(
         r#"{"steps": [{"id": "a", "tool": "partly", "args": {"n": 1}}]}"#,
-        &[r#"?PW0505 at /steps/0/tool: the input schema of the tool `partly` is malformed: `"three"` cannot stand at `/properties/n/minimum` (its arguments are not checked)"#],
+        &[r#"?PW0505 at /steps/0/tool: the input schema of the tool `partly` is malformed: `"three"` is not allowed at `/properties/n/minimum` (its arguments are not checked)"#],
     );
     fixture.expect(
         r#"{"steps": [{"id": "a", "tool": "partly", "args": {"m": 1}}]}"#,

@@ -30,7 +30,7 @@ fn inputs() {
     );
     CheckFixture::with_tools(tools).expect(
         r#"{"inputs": {"n": {"type": "integre", "default": 1}}, "steps": [{"id": "a", "tool": "e", "args": {"v": "${inputs}"}}]}"#,
-        &["?PW0505 at /inputs/n: the schema of the input `n` is malformed: `\"integre\"` cannot stand at `/type` (any value is accepted until it is fixed)"],
+        &["?PW0505 at /inputs/n: the schema of the input `n` is malformed: `\"integre\"` is not allowed at `/type` (any value is accepted until it is fixed)"],
     );
 }
 

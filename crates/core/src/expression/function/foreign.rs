@@ -203,7 +203,7 @@ pub(in crate::expression) fn foreign_call<'t>(
     root: &str,
     text: &'t str,
 ) -> Option<(&'t str, String)> {
-    // Few names have the length and the first letter of one of these.
+    // Few names have the length and the first letter of one of these functions.
     let is_same = |name: &&str| {
         name.len() == root.len() && name.as_bytes().first() == root.as_bytes().first()
     };
@@ -276,7 +276,7 @@ pub(in crate::expression) fn foreign_text(text: &str) -> Option<&'static str> {
     .map(|(_, hint)| *hint)
 }
 
-/// Returns the value that a word of another language stands for, or the call that it lacks the brackets of.
+/// Returns the value of a keyword of another language, or the call that the word would be with brackets.
 pub(crate) fn foreign_word(word: &str) -> Option<&'static str> {
     Some(match word {
         "None" | "nil" | "undefined" | "Null" | "NULL" => "null",

@@ -29,7 +29,7 @@ pub(super) fn json(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let [Value::Text(text)] = values else {
         return Err(EvaluationError::unsupported("json", values));
     };
-    // Each character may be a value of its own.
+    // Each character may be a separate value.
     budget.spend(text.len())?;
     Value::from_tool_json(text)
         .map_err(|error| EvaluationError::failed(format!("the text is not JSON: {error}")))

@@ -89,7 +89,7 @@ impl Search {
             Self::ExtractAll => {
                 let mut all = Vec::new();
                 for found in regex.captures_iter(text) {
-                    // Each search goes on from the last match, but may look at all of the rest.
+                    // Each search continues after the last match, but may read the whole rest.
                     let rest = found.get(0).map_or(0, |all| text.len() - all.end());
                     budget.spend(1 + rest / 64)?;
                     all.extend(part(&found));

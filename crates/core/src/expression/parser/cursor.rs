@@ -66,7 +66,7 @@ impl<'t> Cursor<'t> {
     }
 
     fn skip_blanks(&mut self) {
-        // Most blanks are one, before a visible ASCII character.
+        // Most runs of blanks are a single one before a visible ASCII character.
         while let Some(next) = self.text.as_bytes().get(self.at) {
             match next {
                 b' ' => self.at += 1,
@@ -101,7 +101,7 @@ impl<'t> Cursor<'t> {
     #[inline]
     pub(super) fn is_at(&self, sign: &str) -> bool {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-        // Most signs differ in their first character, and most have one.
+        // Most operators differ in their first character, and most have only one.
         rest.first() == sign.as_bytes().first()
             && (sign.len() == 1 || rest.starts_with(sign.as_bytes()))
     }
@@ -289,7 +289,7 @@ impl<'t> Cursor<'t> {
     }
 
     fn escape(&mut self, start: usize) -> Result<char, ExpressionError> {
-        let unknown = || ExpressionError::new("the escape stands for no character", start);
+        let unknown = || ExpressionError::new("the escape is not a character", start);
         let letter = match self.bump().ok_or_else(unknown)? {
             'a' => '\u{7}',
             'b' => '\u{8}',

@@ -32,7 +32,7 @@ impl<'t> Parser<'t> {
         error.or_help(exact.flatten().or_else(|| Some(format!("write `{here}`"))))
     }
 
-    /// Returns the form of this language for the whole text, if it is a path such as `a?.b` and perhaps a default behind `||` or `??`.
+    /// Returns the native form of the whole text, if it is a path such as `a?.b`, perhaps followed by `||` or `??` and a default.
     pub(super) fn optional_chain(&self) -> Option<String> {
         let (path, default) = match self.cursor.text.split_once("||") {
             Some((path, default)) => (path, Some(default)),
@@ -182,7 +182,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Returns the error about a loop with two variables, `map(key, value, …)`: there is one, the item or the key.
+/// Returns the error about a loop with two variables, `map(key, value, …)`: a loop has only one, the item or the key.
 pub(super) fn two_variables(
     kind: Loop,
     variable: &str,
@@ -197,7 +197,7 @@ pub(super) fn two_variables(
     let Source::Step(name) = &second.source else {
         return None;
     };
-    // With two expressions, the first one of `map` may be the condition, which the second one does not read.
+    // With two expressions, the first one of `map` may be a condition on which the second one does not depend.
     let is_condition = kind == Loop::Map && trees.len() == 2 && !reads(body, name.as_str());
     if !second.path.is_empty() || is_condition {
         return None;

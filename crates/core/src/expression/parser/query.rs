@@ -55,14 +55,14 @@ pub(super) fn hint(text: &str, is_readable: impl Fn(&str) -> bool) -> Option<Str
         let is_path = before.ends_with(|c: char| c == '$' || c == ']' || c.is_alphanumeric())
             && after.starts_with(|c: char| c == '*' || c.is_alphabetic());
         is_path.then(|| {
-            "nothing searches at all depths: write the fields on the way, as in `step.list[*].field`"
+            "no path searches at all depths: write the fields on the way, as in `step.list[*].field`"
                 .to_owned()
         })
     };
     translated.or_else(searches)
 }
 
-/// The expression that has the effect of the query `text`; `None` if it is none, or has no translation.
+/// The expression for the query `text`; `None` if it is not a query, or has no translation.
 fn translated(text: &str) -> Option<String> {
     // jq collects items in brackets; here `[*]` does.
     let collected = text.strip_prefix('[').and_then(|all| all.strip_suffix(']'));
@@ -168,7 +168,7 @@ impl Stream {
         if stage == "." {
             return Some(());
         }
-        // In JMESPath a position behind a pipe is one of all values so far.
+        // In JMESPath an index after a pipe selects from all values so far.
         let position = stage
             .strip_prefix('[')
             .and_then(|rest| rest.split_once(']'))
@@ -293,7 +293,7 @@ fn words(text: &str) -> String {
     outside_texts(text, &[(" and ", " && "), (" or ", " || ")])
 }
 
-/// `text` with the second of each of `pairs` in place of the first, but for its texts in quotes.
+/// `text` with the second of each of `pairs` in place of the first, except inside quotes.
 fn outside_texts(text: &str, pairs: &[(&str, &str)]) -> String {
     let mut written = String::new();
     let mut rest = text;
@@ -337,7 +337,7 @@ fn stages(text: &str) -> Vec<&str> {
     stages
 }
 
-/// The positions of the characters of `text` outside of brackets and texts.
+/// The positions of the characters of `text` outside brackets and quotes.
 fn outer(text: &str) -> impl Iterator<Item = usize> {
     let mut depth = 0_usize;
     let mut quote = None;

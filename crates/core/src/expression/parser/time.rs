@@ -10,7 +10,7 @@ use crate::expression::operator::BinaryOperator;
 use crate::expression::tree::{Accessor, Loop, Tree};
 use crate::plan::Segment;
 
-/// The values of an expression, as far as times are concerned.
+/// The kind of an expression's value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Other,
@@ -87,7 +87,7 @@ pub(super) fn operation(
 ) -> Result<Tree, ExpressionError> {
     use BinaryOperator as Operator;
     let both = is_time(&left) && is_time(&right);
-    let help = "`date(…)` makes a time of a text";
+    let help = "`date(…)` converts a text to a time";
     match operator {
         Operator::Add if both => Err(ExpressionError::new("two times cannot be added", at)
             .help("`date(a) - date(b)` is the seconds between them")),
@@ -128,7 +128,7 @@ pub(super) fn operation(
     }
 }
 
-/// Returns the number by which a time is compared.
+/// Returns the number that represents a time in comparisons.
 fn instant(time: Tree) -> Tree {
     Tree::Call(&function::INSTANT, vec![time])
 }
@@ -158,7 +158,7 @@ pub(super) fn global_call(
     {
         return Ok(Tree::Call(&function::EPOCH, arguments));
     }
-    // What is certain to fail is refused before the run.
+    // A comparison that is certain to fail is refused before the run.
     if let ("date" | "timestamp" | "duration", [Tree::Literal(value @ Value::Text(_))]) =
         (function.name, arguments.as_slice())
     {

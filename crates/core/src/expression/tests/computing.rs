@@ -128,7 +128,7 @@ fn comparisons() {
     check("a.t == 'text'", "true");
     check("a.t < \"u\"", "true");
     check("a.n == '3'", "false");
-    check("a.n < '3'", "`<` cannot stand between a number and text");
+    check("a.n < '3'", "`<` cannot combine a number and text");
     check("[1, 2.0] == [1.0, 2]", "true");
     check("{'a': 1, 'b': 2} == {'b': 2, 'a': 1}", "true");
     check("{'a': 1} == {'a': 1, 'b': 2}", "false");
@@ -137,7 +137,7 @@ fn comparisons() {
     check("2 in a.list", "true");
     check("2.0 in a.list", "true");
     check("4 in [a.n, 5]", "false");
-    check("1 in 2", "`in` cannot stand between a number and a number");
+    check("1 in 2", "`in` cannot combine a number and a number");
     check("1 < 2 == true", "true");
 }
 
@@ -162,7 +162,7 @@ fn conditions() {
 fn text() {
     check("a.t + '!'", "\"text!\"");
     check("'a' + \"b\" + 'c'", "\"abc\"");
-    check("a.t + 1", "`+` cannot stand between text and a number");
+    check("a.t + 1", "`+` cannot combine text and a number");
     check("a.t + string(a.n)", "\"text3\"");
     check("size('äöü') + 0", "3");
     check("a.t.size() + 0", "4");
@@ -262,7 +262,7 @@ fn lists_and_objects() {
     check("math.round(2.5) + math.floor(-0.5) + math.abs(-2)", "4.0");
     check("math.abs(-0.0)", "0.0");
     check("a.sortBy(key, key)", "`sortBy` does not work on an object");
-    check("null in a", "`in` cannot stand between null and an object");
+    check("null in a", "`in` cannot combine null and an object");
     check(
         "math.greatest([])",
         "`math.greatest` needs at least one number, found none",

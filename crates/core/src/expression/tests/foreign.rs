@@ -263,7 +263,7 @@ fn queries() {
     check(
         "rows..name",
         "expected a field, found `.`",
-        "nothing searches at all depths: write the fields on the way, as in `step.list[*].field`",
+        "no path searches at all depths: write the fields on the way, as in `step.list[*].field`",
     );
     // The functions of the translation have to exist.
     for (text, form) in [
@@ -282,7 +282,7 @@ fn queries() {
 
 #[test]
 fn times() {
-    let text = "`date(…)` makes a time of a text";
+    let text = "`date(…)` converts a text to a time";
     check(
         "now() > order.created",
         "`>` compares a time with a time only",

@@ -217,8 +217,8 @@ fn mistakes() {
     );
     check("1e999", "0: the number is malformed or too large");
     check("'open", "0: the quoted text does not end");
-    check("'\\q'", "1: the escape stands for no character");
-    check("'\\ud83d'", "1: the escape stands for no character");
+    check("'\\q'", "1: the escape is not a character");
+    check("'\\ud83d'", "1: the escape is not a character");
     check(
         "steps",
         "5: `steps` needs a name that is known before the run",

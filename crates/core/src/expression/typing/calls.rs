@@ -11,8 +11,8 @@ use crate::expression::tree::{Accessor, Loop, Tree, add};
 use crate::schema::{Additional, ObjectType, Property, Type};
 
 impl<'a> Typing<'a, '_> {
-    /// Infers a call with arguments of these types. `trees` has an argument as it is written, unless it is the value of
-    /// an accessor.
+    /// Infers a call with arguments of these types. `trees` has the syntax tree of each argument, unless it is the value of an
+    /// accessor.
     pub(super) fn call(
         &mut self,
         function: &'static BuiltinFunction,
@@ -28,11 +28,8 @@ impl<'a> Typing<'a, '_> {
                 continue;
             }
             if function::moves_time(function) {
-                let message = format!(
-                    "`{}` cannot stand between a time and {shape}",
-                    function.name
-                );
-                let help = "`date(…)` makes a time of a text, `duration(…)` a number of seconds";
+                let message = format!("`{}` cannot combine a time and {shape}", function.name);
+                let help = "`date(…)` converts a text to a time, `duration(…)` a number of seconds";
                 self.report_operation(message, Some(help.to_owned()));
                 break;
             }
@@ -134,7 +131,7 @@ impl<'a> Typing<'a, '_> {
         let selector = self.type_of(index);
         let (selected, kinds) = (Kinds::of(&selector), Kinds::of(whole));
         if !selected.meets(Kinds::TEXT.or(Kinds::NUMBER)) {
-            let message = format!("{selector} cannot stand between brackets");
+            let message = format!("{selector} cannot be an index");
             self.report_operation(message, None);
             return Type::Any;
         }
@@ -175,7 +172,7 @@ fn group(key: Type, item: Type) -> Type {
     }))
 }
 
-/// Returns true if some value of type `shape` is one that `parameter` takes. `tree` is the argument as it is written.
+/// Returns true if `parameter` accepts some value of type `shape`. `tree` is the syntax tree of the argument.
 fn takes(parameter: Parameter, shape: &Type, tree: Option<&Tree>) -> bool {
     let kinds = Kinds::of(shape);
     if !kinds.meets(parameter.kinds) {
@@ -203,13 +200,13 @@ fn call_help(
 ) -> Option<String> {
     let kinds = Kinds::of(shape);
     let help = if parameter.items == Kinds::TEXT && kinds == Kinds::LIST {
-        "`.map(x, string(x))` before it makes texts of the items"
+        "`.map(x, string(x))` before it converts the items to texts"
     } else if function.name == "contains" && position == 0 && kinds == Kinds::LIST {
         "`item in list` tests if a list has an item"
     } else if parameter.kinds == Kinds::TEXT && !kinds.meets(Kinds::TEXT) {
-        "`string(…)` makes text of a value"
+        "`string(…)` converts a value to text"
     } else if parameter.kinds == Kinds::NUMBER && kinds == Kinds::TEXT {
-        "`int(…)` and `double(…)` make numbers of texts"
+        "`int(…)` and `double(…)` convert texts to numbers"
     } else {
         return list_fields(shape).filter(|_| parameter.kinds.meets(Kinds::LIST));
     };

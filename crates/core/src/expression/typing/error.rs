@@ -122,17 +122,19 @@ pub(super) fn condition_help(value_type: &Type) -> Option<String> {
 }
 
 /// The hint for a boolean in place of a number.
-pub(super) const BOOLEAN_HELP: &str = "`… ? 1 : 0` makes a number of a boolean";
+pub(super) const BOOLEAN_HELP: &str = "`… ? 1 : 0` converts a boolean to a number";
 
 pub(super) fn operator_help(operator: BinaryOperator, left: Kinds, right: Kinds) -> Option<String> {
     let text = Kinds::TEXT;
     let help = match operator {
-        BinaryOperator::Add if left == text || right == text => "`string(…)` makes text of a value",
+        BinaryOperator::Add if left == text || right == text => {
+            "`string(…)` converts a value to text"
+        }
         BinaryOperator::In if right == text => "`text.contains(part)` searches in a text",
         BinaryOperator::Subtract if left == text => {
-            "`int(…)` and `double(…)` make numbers of texts, `timestamp(…)` makes a time of a date"
+            "`int(…)` and `double(…)` convert texts to numbers, `timestamp(…)` converts a date to a time"
         }
-        _ if left == text || right == text => "`int(…)` and `double(…)` make numbers of texts",
+        _ if left == text || right == text => "`int(…)` and `double(…)` convert texts to numbers",
         BinaryOperator::In => return None,
         _ if left == Kinds::LIST || right == Kinds::LIST => "`size(…)` counts the items of a list",
         _ if left == Kinds::BOOLEAN || right == Kinds::BOOLEAN => BOOLEAN_HELP,

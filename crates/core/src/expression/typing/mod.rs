@@ -196,7 +196,7 @@ impl<'a, 'f> Typing<'a, 'f> {
                 if !Kinds::of(&shape).meets(Kinds::NUMBER) {
                     let is_boolean = Kinds::of(&shape) == Kinds::BOOLEAN;
                     let help = is_boolean.then(|| BOOLEAN_HELP.to_owned());
-                    self.report_operation(format!("`-` cannot stand before {shape}"), help);
+                    self.report_operation(format!("`-` cannot be applied to {shape}"), help);
                 }
                 numeric_of([&shape])
             }
@@ -340,10 +340,7 @@ impl<'a, 'f> Typing<'a, 'f> {
             }
         };
         if !applies {
-            let message = format!(
-                "`{}` cannot stand between {left} and {right}",
-                operator.sign()
-            );
+            let message = format!("`{}` cannot combine {left} and {right}", operator.sign());
             let help = self
                 .key_help(trees)
                 .or_else(|| operator_help(operator, one, other));

@@ -91,8 +91,8 @@ impl<'a> Analysis<'a> {
         scope.known.borrow_mut().arguments.insert(index, labels);
     }
 
-    /// Adds what makes a step fail to what decides whether it has an output, if the plan goes on without it, and to what
-    /// decides whether later steps run, if it does not.
+    /// Adds the labels of `conversions`, which may make a step fail. If the plan continues after a failure, they decide whether
+    /// the step has an output; otherwise they decide whether later steps run.
     pub(super) fn add_failures(
         &mut self,
         scope: &PlanScope<'a, '_>,
@@ -130,8 +130,8 @@ impl<'a> Analysis<'a> {
         scope.known.borrow_mut().failures.insert(index, failures);
     }
 
-    /// Returns the label of what decides whether a step has an output: its condition, and what decides whether the steps
-    /// that it reads have one. It is complete once all steps are labelled.
+    /// Returns the label of the values that decide whether a step has an output: those in its condition, and those that decide
+    /// whether its sources have one. It is complete once all steps are labelled.
     pub(super) fn presence(&mut self, scope: &PlanScope<'a, '_>, index: u32) -> NodeId {
         let mut known = scope.known.borrow_mut();
         known.presence.get(index).unwrap_or_else(|| {
@@ -186,7 +186,8 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Adds to `presence` what decides whether the step `producer` has an output, or the field `part` in it.
+    /// Adds to `presence` the labels of the values that decide whether the step `producer` has an output, or the field `part` in
+    /// it.
     pub(super) fn add_presence_of_part(
         &mut self,
         scope: &PlanScope<'a, '_>,
@@ -213,7 +214,7 @@ impl<'a> Analysis<'a> {
         self.store.graph.extend(presence, of_part);
     }
 
-    /// Returns the label of what decides whether the parts of the output of an inner plan exist.
+    /// Returns the label of the values that decide whether the parts of the output of an inner plan exist.
     pub(super) fn presence_of_output(&mut self, scope: &PlanScope<'a, '_>, index: u32) -> NodeId {
         let mut known = scope.known.borrow_mut();
         *known

@@ -326,7 +326,7 @@ impl<'a> Analysis<'a> {
         ])
     }
 
-    /// Returns the label of whether a step has succeeded: of its condition, and of what may make it fail.
+    /// Returns the label of the success of a step: that of its condition, and of the values that may make it fail.
     fn outcome_of(&mut self, scope: &PlanScope<'a, '_>, index: u32) -> LabelsId {
         let Some((step, _)) = scope.step(index) else {
             return self.store.nothing();
@@ -437,8 +437,8 @@ impl<'a> BoundLabels<'a> for ExpressionScope<'_, 'a, '_, 'a> {
 }
 
 impl<'a> Analysis<'a> {
-    /// Returns the labels of what is extracted: those of everything that the model reads. Guards do not apply, since no
-    /// call acts on these arguments; the names of fields in `from` and `schema` are data.
+    /// Returns the labels of extracted data: those of everything that the model reads. Guards do not apply, since no call acts on
+    /// these arguments; the names of fields in `from` and `schema` are data.
     pub(super) fn extraction(
         &mut self,
         scope: &PlanScope<'a, '_>,
@@ -463,7 +463,7 @@ impl<'a> Analysis<'a> {
             None => Vec::new(),
         };
         for argument in found {
-            // What is extracted, and the names in the schema, do not leave.
+            // Only `from` and `ask` go to the model's provider; the other arguments do not leave.
             let name = argument.parameter.split('.').next();
             if !matches!(name, Some("from" | "ask")) {
                 continue;

@@ -68,8 +68,8 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Returns true if a position in `path` may select an object that other writers fill below: the first item of a slot is what
-    /// it had before something was appended to it.
+    /// Returns true if a position in `path` may select an object that other writers fill below: the first item of a slot may be
+    /// the value that it had before the first `append`.
     fn is_ambiguous(scope: &PlanScope<'a, '_>, kind: SlotKind, path: &[Segment]) -> bool {
         let is_number =
             |segment: &Segment| matches!(segment, Segment::Key(key) if is_position(key));
@@ -151,7 +151,7 @@ impl<'a> Analysis<'a> {
         values
     }
 
-    /// Adds the labels of what is given as inputs of the main plan, and of defaults.
+    /// Adds the labels of the inputs of the main plan, and of defaults.
     fn add_inputs(
         &mut self,
         scope: &PlanScope<'a, '_>,
@@ -247,7 +247,7 @@ impl<'a> Analysis<'a> {
         };
         let rest = path.get(common..).unwrap_or_default();
         let part = self.store.at(content, rest);
-        // The slot is inside what is read.
+        // The slot is inside the value that is read.
         let inside = target.keys.get(common..).unwrap_or_default();
         let wrapped = inside.iter().rev().fold(part, |inner, key| {
             self.store.object([(Arc::clone(key), inner)])

@@ -14,7 +14,7 @@ use crate::schema::Type;
 const MAX_ARGUMENT_PARTS: usize = 1_000;
 
 impl LabelStore<'_> {
-    /// Returns false if the value certainly has no fields, and contains nothing that has.
+    /// Returns false if the value certainly has no fields at any depth.
     pub(in crate::flow) fn may_have_fields(&self, id: LabelsId) -> bool {
         // Values may repeat each other many times.
         let mut seen: HashSet<LabelsId, Hashing> = HashSet::default();
@@ -57,7 +57,7 @@ impl LabelStore<'_> {
 
     /// Returns false if a value with one label has no fields, or none whose label matters.
     fn may_be_object(&self, id: LabelsId, node: NodeId) -> bool {
-        // What an author writes who has read nothing untrusted is trusted with all its fields.
+        // Values by an author who has read nothing untrusted are trusted, with all of their fields.
         id != self.nothing && (self.keys.is_some() || Some(node) != self.planner_node())
     }
 
@@ -88,14 +88,14 @@ impl LabelStore<'_> {
                 Labels::Output(output) => {
                     let shape = self.called(output).map(|tool| tool.shape(output.part));
                     names.extend(shape.into_iter().flat_map(fields_of));
-                    // No one validates what a tool returns.
+                    // Outputs of tools are not validated.
                     if shape.is_some_and(|shape| !may_have_fields(shape)) {
                         OtherFields::None
                     } else {
                         OtherFields::Unlisted
                     }
                 }
-                // Guards apply to what is extracted by the names that its schema lists.
+                // Guards apply to extracted data by the field names of its schema.
                 Labels::Typed(shape, _) => {
                     let shape = self.shape(shape);
                     names.extend(fields_of(shape));

@@ -8,7 +8,7 @@ use crate::flow::graph::NodeId;
 pub(super) struct Length {
     /// The label of what chose the items, such as the predicate of a filter.
     chosen: Option<NodeId>,
-    /// The label of what was compared to drop repeated items.
+    /// The label of the values that were compared to drop repeated items.
     distinct: Option<NodeId>,
 }
 

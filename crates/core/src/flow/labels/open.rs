@@ -1,6 +1,6 @@
 //! Values that are read before they are known: the last round of a loop, and slots that later steps write.
 //!
-//! Each part that is read has a label of its own, which is completed once the value is known.
+//! Each part that is read has its own label, which is completed once the value is known.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::flow::graph::NodeId;
 /// Maximum nesting of parts. A value may repeat its last round inside itself.
 const MAX_DEPTH: u8 = 8;
 
-/// Maximum number of parts of a value with labels of their own.
+/// Maximum number of parts of a value with their own labels.
 const MAX_PARTS: u16 = 200;
 
 /// The position of an open value among all.

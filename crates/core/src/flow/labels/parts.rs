@@ -70,7 +70,7 @@ impl LabelStore<'_> {
         field
     }
 
-    /// Returns what a computed key, or a computed position, selects.
+    /// Returns the labels of the parts that a computed key or position may select.
     pub(in crate::flow) fn selected(&mut self, id: LabelsId) -> LabelsId {
         let labels = self.get(id);
         match labels {
@@ -122,7 +122,8 @@ impl LabelStore<'_> {
         selected
     }
 
-    /// Returns what becomes of an item of a list that is flattened: its own items if it is a list, or the item itself.
+    /// Returns the labels that an item contributes to a flattened list: those of its own items if it is a list, or of the item
+    /// itself.
     pub(in crate::flow) fn flattened(&mut self, id: LabelsId) -> LabelsId {
         let labels = self.get(id);
         match labels {
@@ -240,7 +241,7 @@ impl LabelStore<'_> {
         item
     }
 
-    /// Returns the value, or the items of its lists at any depth, as far as the plan shows them.
+    /// Returns the value, or the items of its lists at any depth that the plan spells out.
     pub(in crate::flow) fn elements(&mut self, id: LabelsId) -> LabelsId {
         let labels = self.get(id);
         if labels.is_simple() {
@@ -299,7 +300,7 @@ pub(super) fn item_of(shape: &Type) -> Type {
     Type::union(items.collect::<Vec<_>>())
 }
 
-/// Returns true if a value of the type `shape` may be something else than a list.
+/// Returns true if a value of the type `shape` may be other than a list.
 fn may_be_no_list(shape: &Type) -> bool {
     let mut members = shape.members().iter();
     members.any(|member| !matches!(member, Type::List(_)))

@@ -275,19 +275,19 @@ fn malformed_schemas_are_reported_and_accept_anything() {
     );
     check(
         r#"{"$ref": "https://example.com/s.json"}"#,
-        "a `$ref` leads out of it or to nothing in it",
+        "a `$ref` leads outside the schema, or to a part that does not exist",
     );
     check(
         r#"{"$ref": "file:///etc/hosts"}"#,
-        "a `$ref` leads out of it or to nothing in it",
+        "a `$ref` leads outside the schema, or to a part that does not exist",
     );
     check(
         r##"{"$ref": "#/$defs/none"}"##,
-        "a `$ref` leads out of it or to nothing in it",
+        "a `$ref` leads outside the schema, or to a part that does not exist",
     );
     check(
         r#"{"type": "strin"}"#,
-        "`\"strin\"` cannot stand at `/type`",
+        "`\"strin\"` is not allowed at `/type`",
     );
     check("7", "`7` is not a schema");
 }

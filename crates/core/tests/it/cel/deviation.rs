@@ -273,8 +273,8 @@ pub(super) const DEVIATIONS: &[Deviation] = &[
         ],
         explains: |text, ours, _| match ours {
             Err(message) if text.contains("!!") => message.starts_with("`!` needs"),
-            Err(message) if text.contains("--") => message.starts_with("`-` cannot stand before"),
-            Err(message) => message == "`+` cannot stand between a list and an object",
+            Err(message) if text.contains("--") => message.starts_with("`-` cannot be applied to"),
+            Err(message) => message == "`+` cannot combine a list and an object",
             Ok(_) => false,
         },
     },

@@ -83,7 +83,7 @@ impl<'a> MessageContext<'a> {
             (_, Some(kind)) => self.read_slots(message, word, kind, sink),
             ("plan", _) => {
                 if from == CallsFrom::Message {
-                    let text = "a later plan message takes the place of this one";
+                    let text = "a later plan message replaces this one";
                     let diagnostic = Diagnostic::warning(Code::ConflictingFields, text);
                     sink.push(message.place, diagnostic.help("leave one of them out"));
                 }
@@ -179,7 +179,7 @@ struct SlotMessage<'a> {
     instance: Option<Name>,
     schema: Option<&'a Item>,
     value: Object,
-    /// True if the message has its values in a field of their own.
+    /// True if the values of the message are in a separate field.
     is_nested: bool,
 }
 
@@ -368,7 +368,7 @@ pub(super) fn slot_kind_of(word: &str) -> Option<SlotKind> {
     Some(*kind)
 }
 
-/// The name of `kind`, if the dialect has it.
+/// The name of `kind` in the dialect, if it has one.
 pub(super) fn word_for(kind: SlotKind) -> Option<&'static str> {
     let (word, _) = KINDS.iter().find(|(_, known)| *known == kind)?;
     Some(word)

@@ -57,7 +57,7 @@ pub(super) struct ActsExpressionError {
     pub(super) fix: Option<String>,
 }
 
-/// The length up to which a correction is computed: it is shown in full, once for each error.
+/// The maximum length of a text for which a correction is computed, because each error shows its correction in full.
 const MAX_REPAIR_BYTES: usize = 200;
 
 const FORM: &str = "a reference is a whole text such as `†state.user.name`; there are the kinds `input`, \
@@ -141,7 +141,7 @@ pub(super) fn unescape(text: &str) -> Result<String, Range<usize>> {
     Ok(literal)
 }
 
-/// `text` escaped, so that it stands for itself.
+/// `text` escaped, so that it is literal.
 pub(super) fn escape(text: &str) -> String {
     text.replace(SIGN, "††")
 }
@@ -315,7 +315,7 @@ fn unexpected_character(character: char) -> String {
     format!("a reference cannot contain {character}")
 }
 
-/// Letters of every script, digits, and the characters with which models join words.
+/// Letters of every script, digits, and the characters that models use to join words.
 fn is_key_char(character: char) -> bool {
     if character.is_ascii() {
         character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '$' | '@' | ':')

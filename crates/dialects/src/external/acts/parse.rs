@@ -314,7 +314,7 @@ fn action(fields: &mut Fields<'_>, tool: Option<&Name>, reader: &mut ActsReader<
     }
     let kinds = scopes.map_or_else(Vec::new, |item| kinds_in(item, reader.sink));
     if let (Some(item), None) = (scopes, plan) {
-        let message = "`_scopes` says nothing without a plan in `_delegate`";
+        let message = "`_scopes` has no effect without a plan in `_delegate`";
         let diagnostic = Diagnostic::warning(Code::ConflictingFields, message);
         let help = "a tool receives only its parameters";
         reader.sink.push(item.place, diagnostic.help(help));
@@ -340,7 +340,7 @@ fn action(fields: &mut Fields<'_>, tool: Option<&Name>, reader: &mut ActsReader<
     }
 }
 
-/// The action in place of one that could not be read, so that the rest of the plan can still be checked.
+/// The placeholder for an unreadable action, so that the rest of the plan can still be checked.
 fn no_action() -> Action {
     Action::Value(Node::default())
 }

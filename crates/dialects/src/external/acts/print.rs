@@ -209,7 +209,7 @@ fn write(plan: &Plan, calls: Vec<Value>, losses: &mut LossReport<'_>) -> ObjectB
     }
     let instances: HashSet<&Arc<str>> = plan.instances.iter().collect();
     let mut created = created_instances(plan);
-    // The order of instances is that in which messages first name them.
+    // Instances are in the order of their first messages.
     if !plan.instances.starts_with(&created) {
         messages.extend(plan.instances.iter().map(instance_message));
         created.clone_from(&plan.instances);
@@ -287,7 +287,7 @@ fn as_object(schema: &Value) -> Value {
     }
 }
 
-/// Reports an instance that the plan does not have: a message for it would create it.
+/// Reports an instance that the plan does not have, because a message for it would create it.
 fn report_unknown_instance(
     instance: Option<&Arc<str>>,
     place: Place,
@@ -307,7 +307,7 @@ fn is_plan(message: &Value) -> bool {
     message.get("type").and_then(Value::as_text) == Some("plan")
 }
 
-/// Returns true if the reader keeps `message` as metadata and does not interpret it. Metadata may come from another dialect.
+/// Returns true if the reader preserves `message` as metadata without interpretation. Metadata may come from another dialect.
 fn is_preserved_message(message: &Value) -> bool {
     let Some(fields) = message.as_object() else {
         return false;

@@ -101,7 +101,7 @@ pub(super) fn writes(fields: &mut Fields<'_>, reader: &mut ActsReader<'_>) -> Op
     let path = fields.optional("_outputPath");
     let method = fields.optional("_outputMethod");
     if let (None, Some(item)) = (path, method) {
-        let message = "`_outputMethod` says nothing without `_outputPath`";
+        let message = "`_outputMethod` has no effect without `_outputPath`";
         let diagnostic = Diagnostic::warning(Code::ConflictingFields, message);
         let help = "add `_outputPath`, such as `†state.result`";
         reader.sink.push(item.place, diagnostic.help(help));
@@ -192,8 +192,8 @@ pub(super) struct OutputSlots {
 }
 
 impl OutputSlots {
-    /// Assigns a slot to each step that others refer to: its own one if no other step writes it, else a new one with
-    /// the name of the step.
+    /// Assigns a slot to each step that others refer to: its own slot if no other step writes to it, else a new slot with the
+    /// name of the step.
     pub(super) fn of(plan: &Plan, losses: &mut LossReport<'_>) -> Self {
         let mut output_slots = Self::default();
         let referenced = ReferencedSteps::of(plan);
@@ -372,7 +372,7 @@ impl UsedSlots {
         })
     }
 
-    /// A new slot of the state with the name of `id`, as far as that can be written.
+    /// A new slot of the state that is named after `id`; characters that a name cannot contain are replaced.
     fn free_name(&mut self, id: &str) -> Option<Arc<str>> {
         // A read or write of the whole state would include the new slot.
         if self.whole_state {

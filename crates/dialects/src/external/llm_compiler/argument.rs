@@ -10,8 +10,8 @@ use crate::lowering::lines::{ValueBudget, digit_count};
 
 /// An argument of a call.
 #[derive(Debug)]
-pub(super) struct Argument {
-    /// The bytes of its name, if it has one.
+pub(super) struct LineArgument {
+    /// The range of its name in bytes, if it has one.
     pub(super) name: Option<Range<usize>>,
     pub(super) value: ArgumentValue,
 }
@@ -72,7 +72,7 @@ impl<'a> ArgumentScanner<'a> {
     }
 
     /// The arguments up to the `)`, and the byte after it.
-    pub(super) fn arguments(mut self) -> ScanResult<(Vec<Argument>, usize)> {
+    pub(super) fn arguments(mut self) -> ScanResult<(Vec<LineArgument>, usize)> {
         let mut arguments = Vec::new();
         loop {
             self.skip_blanks();
@@ -81,7 +81,7 @@ impl<'a> ArgumentScanner<'a> {
             }
             let name = self.name();
             let value = self.value(self.depth)?;
-            arguments.push(Argument { name, value });
+            arguments.push(LineArgument { name, value });
             self.skip_blanks();
             if !self.take(',') && !self.rest().starts_with(')') {
                 return Err(self.problem(

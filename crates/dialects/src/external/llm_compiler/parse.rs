@@ -7,7 +7,7 @@ use planwright_core::plan::{Action, Node, Step};
 use planwright_core::{Diagnostics, Plan, StepId};
 
 use super::argument::{
-    Argument, ArgumentError, ArgumentKind, ArgumentScanner, ArgumentValue, PythonString,
+    ArgumentError, ArgumentKind, ArgumentScanner, ArgumentValue, LineArgument, PythonString,
     is_structured,
 };
 use super::reference::{StepNumbers, lower, without_zeros};
@@ -91,7 +91,7 @@ pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
 struct CallDraft {
     id: String,
     tool: Range<usize>,
-    arguments: Vec<Argument>,
+    arguments: Vec<LineArgument>,
     /// The bytes from the number to the closing bracket.
     range: Range<usize>,
     /// The bytes between the brackets.
@@ -178,7 +178,7 @@ impl CallReader<'_> {
         let range = start + call.number.start..end;
         if self.is_over {
             let message = format!("step {} comes after `{JOIN}()`", quote(&id));
-            context.report_malformed(range, message, "put it before, or take it away");
+            context.report_malformed(range, message, "put it before, or remove it");
             return end;
         }
         if self.text[tool.clone()] == *JOIN {
@@ -207,7 +207,7 @@ impl CallReader<'_> {
         &mut self,
         at: usize,
         line_end: usize,
-    ) -> Result<(Vec<Argument>, usize), ArgumentError> {
+    ) -> Result<(Vec<LineArgument>, usize), ArgumentError> {
         let read = ArgumentScanner::new(self.text, at, self.depth, &mut self.budget).arguments();
         let ends = |end: usize| is_end(&self.text[end..line_at(self.text, end).end]);
         let error = match read {
@@ -230,7 +230,7 @@ impl CallReader<'_> {
                     range: words.clone(),
                     kind: ArgumentKind::Text(PythonString::plain(self.text, words)),
                 };
-                let argument = Argument { name: None, value };
+                let argument = LineArgument { name: None, value };
                 Ok((vec![argument], at + close + 1))
             }
             None => Err(error),

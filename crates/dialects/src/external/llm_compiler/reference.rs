@@ -6,7 +6,7 @@ use std::sync::Arc;
 use planwright_core::plan::{Field, Node, Read, Reference, Source};
 use planwright_core::{Code, Diagnostic, Place, StepId};
 
-use super::argument::{Argument, ArgumentKind, ArgumentValue};
+use super::argument::{ArgumentKind, ArgumentValue, LineArgument};
 use crate::document::quote;
 use crate::lowering::lines::{LineContext, digit_count};
 use crate::lowering::{Fragment, LowerResult, MarkedText, lower_fragments};
@@ -17,7 +17,7 @@ const FORM: &str =
 /// The numbers of a plan's steps.
 pub(super) type StepNumbers = HashSet<String>;
 
-/// A number without leading zeros, as steps have it.
+/// A step number: digits without leading zeros.
 pub(super) fn without_zeros(digit_count: &str) -> &str {
     match digit_count.trim_start_matches('0') {
         "" => "0",
@@ -162,7 +162,7 @@ pub(super) struct CallArguments {
 
 /// Lowers `arguments`, which stand at `place`; references lead to the steps with `numbers`.
 pub(super) fn lower(
-    arguments: &[Argument],
+    arguments: &[LineArgument],
     place: Place,
     numbers: &StepNumbers,
     context: &mut LineContext<'_>,

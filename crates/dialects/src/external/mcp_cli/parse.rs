@@ -356,7 +356,7 @@ impl ReferenceSyntax for StepScope<'_> {
             Ok(VariableMarker::read(inside)?.resolve(&origin, inside, place))
         });
         if let NodeKind::Text(parts) = &kind
-            // `${a}}` looks like a whole reference, but is text with a brace.
+            // `${a}}` looks like a reference without other text, but has a literal brace.
             && has_stray_brace(parts)
         {
             let message = format!("{} has an extra `}}`", quote(text));

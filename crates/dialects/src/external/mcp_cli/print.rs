@@ -30,8 +30,8 @@ const SUPPORTED: &[Feature] = &[
     Feature::ResultVariable,
 ];
 
-/// Writes `plan` for the executor of mcp-cli, which takes the order from `depends_on` alone and passes on as text what
-/// it cannot resolve. Listed order becomes a chain of `depends_on`, a reference to a step a variable and a dependency.
+/// Writes `plan` for the executor of mcp-cli, which takes the order from `depends_on` alone and passes on as text what it cannot
+/// resolve. Listed order becomes a chain of `depends_on`; a reference to a step becomes a variable and a dependency.
 pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     let mut losses = LossReport::new("mcp-cli", plan);
     losses.report_foreign_references(plan, REFERENCE_FORM);
@@ -140,7 +140,7 @@ fn write_step(
     object.build()
 }
 
-/// The variable of each step: the one that it names, or a new one if another step refers to it.
+/// The variable of each step: the one that the step names, or a new one if another step refers to the step.
 fn result_variables(plan: &Plan) -> Vec<Option<Arc<str>>> {
     let named = |step: &Step| result_variable(step.writes.as_ref()?).cloned();
     let mut results: Vec<Option<Arc<str>>> = plan.steps.iter().map(named).collect();
@@ -247,7 +247,7 @@ impl WriteReferences for McpCliWriter<'_> {
 
     fn inspect_text(&self, parts: &[TextPart], place: Place, losses: &mut LossReport<'_>) {
         if reference::has_stray_brace(parts) {
-            losses.error(place, "a reference with nothing but `}` behind it");
+            losses.error(place, "a reference directly before `}`");
         }
         // `$$` before a marker is an escape in this reader only, not in the original system.
         let is_dollar = |pair: &[TextPart]| match pair {

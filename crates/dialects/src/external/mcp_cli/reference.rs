@@ -56,7 +56,7 @@ impl VariableMarker {
             Some(at) => {
                 let text = inside[at + 2..].trim();
                 let Some(left) = defaults.checked_sub(1) else {
-                    return Err(malformed("too many defaults stand inside of each other"));
+                    return Err(malformed("the defaults are nested too deeply"));
                 };
                 let default = MarkerDefault::read(text, left)?.ok_or_else(|| {
                     malformed("a default is a value or a reference, not a text around one")

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use planwright_core::Value;
 
-use super::read::{Call, MAX_DEPTH, Reader};
+use super::read::{ForeignCall, MAX_DEPTH, Reader};
 use super::tool::{qualified_name, tool_name};
 use super::words::{CERTAIN_TOOLS, Meaning, TOOLS, is_kind, means, normal};
 use crate::foreign_text::calls;
@@ -132,7 +132,7 @@ pub(super) fn holds_group(value: &Value) -> bool {
     value.as_object().is_some() && probe.call(value, None).is_none()
 }
 
-/// `value` as arguments by name; `None` if it is none.
+/// `value` as arguments by name; otherwise `None`.
 pub(super) fn arguments(value: &Value) -> Option<Vec<(Arc<str>, Value)>> {
     match value {
         Value::Null => Some(Vec::new()),
@@ -166,7 +166,7 @@ pub(super) fn arguments(value: &Value) -> Option<Vec<(Arc<str>, Value)>> {
 }
 
 /// The call in a text: `server.tool name=value` or `server.tool(name="value")`.
-pub(super) fn text_call(text: &str, key: Option<&str>) -> Option<Call> {
+pub(super) fn text_call(text: &str, key: Option<&str>) -> Option<ForeignCall> {
     let text = text.trim();
     let end = text
         .find(|sign: char| sign.is_whitespace() || sign == '(')
@@ -174,7 +174,7 @@ pub(super) fn text_call(text: &str, key: Option<&str>) -> Option<Call> {
     let tool = qualified_name(&text[..end])?;
     let rest = text[end..].trim();
     let args = if rest.is_empty() {
-        // A word alone may be anything.
+        // A single word may be plain text.
         return None;
     } else if rest.starts_with('(') {
         let plan = calls::plan(&format!("a = {text}"))?;
@@ -183,11 +183,11 @@ pub(super) fn text_call(text: &str, key: Option<&str>) -> Option<Call> {
     } else {
         pairs(rest)?
     };
-    Some(Call {
+    Some(ForeignCall {
         id: key.map(str::to_owned),
         tool,
         args,
-        ..Call::default()
+        ..ForeignCall::default()
     })
 }
 
@@ -231,7 +231,7 @@ pub(super) fn pairs(text: &str) -> Option<Vec<(Arc<str>, Value)>> {
 }
 
 /// The call in `["id", "server.tool", {…}, ["other"]]`, or `["server", "tool", {…}]`.
-pub(super) fn tuple_call(items: &[Value], key: Option<&str>) -> Option<Call> {
+pub(super) fn tuple_call(items: &[Value], key: Option<&str>) -> Option<ForeignCall> {
     let texts = items
         .iter()
         .take_while(|item| item.as_text().is_some())
@@ -251,13 +251,13 @@ pub(super) fn tuple_call(items: &[Value], key: Option<&str>) -> Option<Call> {
         [ids @ Value::List(_)] => Some(names_in(ids)),
         _ => return None,
     };
-    Some(Call {
+    Some(ForeignCall {
         id: id.or(key).map(str::to_owned),
         tool,
         args: arguments(args)?,
         has_after: after.is_some(),
         after: after.unwrap_or_default(),
-        ..Call::default()
+        ..ForeignCall::default()
     })
 }
 
@@ -375,11 +375,11 @@ pub(super) fn connections(value: &Value) -> Option<Vec<(String, String)>> {
 }
 
 /// Returns true for the start of a workflow, which calls nothing.
-pub(super) fn is_trigger(call: &Call) -> bool {
+pub(super) fn is_trigger(call: &ForeignCall) -> bool {
     call.args.is_empty() && call.tool.to_lowercase().ends_with("trigger")
 }
 
-/// Returns true if `value` says nothing.
+/// Returns true if `value` has no content.
 pub(super) fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,

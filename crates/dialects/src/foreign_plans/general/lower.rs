@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use planwright_core::Value;
 
-use super::read::{Call, Loop, Node};
+use super::read::{ForeignCall, ForeignLoop, ForeignNode};
 use super::references::References;
 use crate::native::{UsedIds, path_of};
 
@@ -23,18 +23,18 @@ pub(super) struct Lowered {
 
 /// The nodes of a plan with the names of all calls.
 pub(super) struct Lowering {
-    nodes: Vec<Node>,
+    nodes: Vec<ForeignNode>,
     references: References,
     /// The ids of loops, by the position of the loop in the plan.
     added: usize,
-    /// True if something in the plan says in which order calls run.
+    /// True if the plan states the order of its calls.
     pub(super) has_order: bool,
 }
 
 impl Lowering {
     /// Gives ids to all calls; `None` if there are too many.
     pub(super) fn new(
-        mut nodes: Vec<Node>,
+        mut nodes: Vec<ForeignNode>,
         inputs: &[(Arc<str>, Value)],
         constants: &[(Arc<str>, Value)],
         edges: &[(String, String)],
@@ -49,7 +49,9 @@ impl Lowering {
                 used.insert(id.clone());
             }
         });
-        has_order |= nodes.iter().any(|node| !matches!(node, Node::Call(_)));
+        has_order |= nodes
+            .iter()
+            .any(|node| !matches!(node, ForeignNode::Call(_)));
         (count > 0 && count <= MAX_CALLS).then_some(())?;
         let mut references = References::default();
         for (name, _) in inputs {
@@ -86,7 +88,7 @@ impl Lowering {
     /// The steps of `nodes`, which run after the steps `before` and under `condition`, and the ids of those that nothing in them follows.
     fn sequence(
         &mut self,
-        nodes: Vec<Node>,
+        nodes: Vec<ForeignNode>,
         is_sequence: bool,
         before: &[String],
         condition: Option<&str>,
@@ -109,19 +111,19 @@ impl Lowering {
 
     fn node(
         &mut self,
-        node: Node,
+        node: ForeignNode,
         before: &[String],
         condition: Option<&str>,
     ) -> (Vec<Value>, Vec<String>) {
         match node {
-            Node::Call(call) => {
+            ForeignNode::Call(call) => {
                 let id = call.id.clone().unwrap_or_default();
                 (vec![self.call(*call, before, condition)], vec![id])
             }
-            Node::Group { nodes, is_sequence } => {
+            ForeignNode::Group { nodes, is_sequence } => {
                 self.sequence(nodes, is_sequence, before, condition)
             }
-            Node::Branches {
+            ForeignNode::Branches {
                 condition: own,
                 then,
                 otherwise,
@@ -144,15 +146,15 @@ impl Lowering {
                 ids.extend(more);
                 (steps, ids)
             }
-            Node::Loop(looped) => {
+            ForeignNode::Loop(looped) => {
                 let id = looped.id.clone().unwrap_or_default();
                 (vec![self.looped(*looped, before, condition)], vec![id])
             }
         }
     }
 
-    fn looped(&mut self, looped: Loop, before: &[String], condition: Option<&str>) -> Value {
-        let Loop {
+    fn looped(&mut self, looped: ForeignLoop, before: &[String], condition: Option<&str>) -> Value {
+        let ForeignLoop {
             id,
             over,
             item,
@@ -164,7 +166,7 @@ impl Lowering {
         self.references.enter(&name);
         let over = self.references.list(&over);
         after.extend(before.iter().cloned());
-        if let [Node::Call(call)] = body.as_mut_slice()
+        if let [ForeignNode::Call(call)] = body.as_mut_slice()
             && call.over.is_none()
         {
             let mut call = std::mem::take(&mut **call);
@@ -191,7 +193,7 @@ impl Lowering {
         Value::object(fields)
     }
 
-    fn call(&mut self, call: Call, before: &[String], condition: Option<&str>) -> Value {
+    fn call(&mut self, call: ForeignCall, before: &[String], condition: Option<&str>) -> Value {
         let loops = call.over.is_some();
         if loops {
             self.references
@@ -204,7 +206,7 @@ impl Lowering {
         let when = match (own, condition) {
             (Some(Ok(own)), Some(condition)) => Some(format!("${{({condition}) && ({own})}}")),
             (Some(Ok(own)), None) => Some(format!("${{{own}}}")),
-            // What is not understood is reported when the plan is read.
+            // An expression that is not understood is reported when the plan is read.
             (Some(Err(written)), _) => Some(written.to_owned()),
             (None, Some(condition)) => Some(format!("${{{condition}}}")),
             (None, None) => None,
@@ -262,41 +264,41 @@ impl Lowering {
 }
 
 /// Calls `action` with each call in `nodes`.
-fn each_call(nodes: &mut [Node], action: &mut impl FnMut(&mut Call)) {
+fn each_call(nodes: &mut [ForeignNode], action: &mut impl FnMut(&mut ForeignCall)) {
     for node in nodes {
         match node {
-            Node::Call(call) => action(call),
-            Node::Group { nodes, .. } => each_call(nodes, action),
-            Node::Branches {
+            ForeignNode::Call(call) => action(call),
+            ForeignNode::Group { nodes, .. } => each_call(nodes, action),
+            ForeignNode::Branches {
                 then, otherwise, ..
             } => {
                 each_call(then, action);
                 each_call(otherwise, action);
             }
-            Node::Loop(looped) => each_call(&mut looped.body, action),
+            ForeignNode::Loop(looped) => each_call(&mut looped.body, action),
         }
     }
 }
 
-/// Gives ids to the calls and loops that have none, and collects all names.
-fn name_nodes(nodes: &mut [Node], used: &mut UsedIds, references: &mut References) {
+/// Assigns ids to calls and loops without one, and collects all names.
+fn name_nodes(nodes: &mut [ForeignNode], used: &mut UsedIds, references: &mut References) {
     for node in nodes {
         match node {
-            Node::Call(call) => {
+            ForeignNode::Call(call) => {
                 let id = call
                     .id
                     .get_or_insert_with(|| used.add_for(&call.tool))
                     .clone();
                 references.add_step(&id, call.alias.as_deref());
             }
-            Node::Group { nodes, .. } => name_nodes(nodes, used, references),
-            Node::Branches {
+            ForeignNode::Group { nodes, .. } => name_nodes(nodes, used, references),
+            ForeignNode::Branches {
                 then, otherwise, ..
             } => {
                 name_nodes(then, used, references);
                 name_nodes(otherwise, used, references);
             }
-            Node::Loop(looped) => {
+            ForeignNode::Loop(looped) => {
                 let id = looped
                     .id
                     .get_or_insert_with(|| used.add_for("each"))

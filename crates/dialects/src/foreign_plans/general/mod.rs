@@ -1,7 +1,7 @@
-//! Plans of systems that are not known one by one: calls anywhere in a value, with names, conditions, loops and references in the
-//! words that such systems have in common.
+//! Plans of unknown systems: calls anywhere in a value, with names, conditions, loops and references in the words that most systems
+//! share.
 //!
-//! What has no meaning here is named, so that a translation never passes for more than it says.
+//! A translation lists the parts that it leaves out, so that it never passes for complete.
 
 mod forms;
 mod lower;
@@ -34,13 +34,14 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
     let nodes = reader.nodes(value, None, 0)?;
     let mut fields: Vec<(Arc<str>, Value)> = Vec::new();
     let parts = std::mem::take(&mut reader.plan);
-    let text_of = |meaning: Meaning| {
+    let value_of = |meaning: Meaning| {
         let found = parts.iter().find(|(found, _)| *found == meaning);
         found.map(|(_, value)| value.clone())
     };
     let mut left_out = std::mem::take(&mut reader.left_out);
-    let inputs = text_of(Meaning::Inputs).map(|inputs| lower::inputs(&inputs));
-    let constants = text_of(Meaning::Constants).map(|constants| lower::constants(&constants));
+    let inputs = value_of(Meaning::Inputs).map(|inputs| lower::inputs(&inputs));
+    let constants = value_of(Meaning::Constants).map(|constants| lower::constants(&constants));
+    // Inputs or constants in an unknown form: references to them would be wrong, so only the first step is translated.
     if matches!(inputs, Some(None)) {
         reader.is_uncertain = true;
         left_out.push("inputs".to_owned());
@@ -57,9 +58,9 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
     reader.edges.retain(|(from, _)| !triggers.contains(from));
     let lowering = Lowering::new(nodes, &inputs, &constants, &reader.edges)?;
     let has_order = lowering.has_order;
-    let lowered = lowering.finish(text_of(Meaning::Output));
-    fields.extend(text_of(Meaning::Title).map(|name| (Arc::from("name"), name)));
-    fields.extend(text_of(Meaning::Note).map(|note| (Arc::from("description"), note)));
+    let lowered = lowering.finish(value_of(Meaning::Output));
+    fields.extend(value_of(Meaning::Title).map(|name| (Arc::from("name"), name)));
+    fields.extend(value_of(Meaning::Note).map(|note| (Arc::from("description"), note)));
     if !inputs.is_empty() {
         fields.push(("inputs".into(), Value::object(inputs)));
     }

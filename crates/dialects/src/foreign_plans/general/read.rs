@@ -1,4 +1,4 @@
-//! The calls and groups in a value, whatever it is made of.
+//! The calls and groups in a value of any structure.
 
 use std::sync::Arc;
 
@@ -17,24 +17,24 @@ pub(super) const MAX_DEPTH: usize = 24;
 
 /// A call, or a group of calls.
 #[derive(Debug)]
-pub(super) enum Node {
-    Call(Box<Call>),
+pub(super) enum ForeignNode {
+    Call(Box<ForeignCall>),
     Group {
-        nodes: Vec<Node>,
+        nodes: Vec<ForeignNode>,
         is_sequence: bool,
     },
     Branches {
         condition: String,
-        then: Vec<Node>,
-        otherwise: Vec<Node>,
+        then: Vec<ForeignNode>,
+        otherwise: Vec<ForeignNode>,
         is_sequence: bool,
     },
-    Loop(Box<Loop>),
+    Loop(Box<ForeignLoop>),
 }
 
 /// A call of a tool.
 #[derive(Debug, Default)]
-pub(super) struct Call {
+pub(super) struct ForeignCall {
     pub(super) id: Option<String>,
     /// Another name of the result.
     pub(super) alias: Option<String>,
@@ -52,11 +52,11 @@ pub(super) struct Call {
 
 /// A loop over several calls.
 #[derive(Debug)]
-pub(super) struct Loop {
+pub(super) struct ForeignLoop {
     pub(super) id: Option<String>,
     pub(super) over: Value,
     pub(super) item: Option<String>,
-    pub(super) body: Vec<Node>,
+    pub(super) body: Vec<ForeignNode>,
     pub(super) is_sequence: bool,
     pub(super) after: Vec<String>,
 }
@@ -66,7 +66,7 @@ pub(super) struct Loop {
 pub(super) struct Reader {
     /// The fields that have no meaning here.
     pub(super) left_out: Vec<String>,
-    /// True if one of them may change what the plan does.
+    /// True if one of the omitted parts may change the effect of the plan.
     pub(super) is_uncertain: bool,
     /// The names at both ends of edges.
     pub(super) edges: Vec<(String, String)>,
@@ -85,7 +85,7 @@ impl Reader {
         value: &Value,
         key: Option<&str>,
         depth: usize,
-    ) -> Option<Vec<Node>> {
+    ) -> Option<Vec<ForeignNode>> {
         if depth > MAX_DEPTH {
             return None;
         }
@@ -94,7 +94,7 @@ impl Reader {
                 self.triggers.extend(call.id);
                 return Some(Vec::new());
             }
-            return Some(vec![Node::Call(Box::new(call))]);
+            return Some(vec![ForeignNode::Call(Box::new(call))]);
         }
         match value {
             Value::List(items) => self.list(items, depth),
@@ -107,7 +107,7 @@ impl Reader {
         }
     }
 
-    fn list(&mut self, items: &[Value], depth: usize) -> Option<Vec<Node>> {
+    fn list(&mut self, items: &[Value], depth: usize) -> Option<Vec<ForeignNode>> {
         let mut nodes = Vec::new();
         for item in items {
             match self.nodes(item, None, depth + 1) {
@@ -129,7 +129,7 @@ impl Reader {
         fields: &[(&str, &Value)],
         key: Option<&str>,
         depth: usize,
-    ) -> Option<Vec<Node>> {
+    ) -> Option<Vec<ForeignNode>> {
         let holds = |value: &Value| holds_calls(value, depth);
         let (inner, others): (Vec<_>, Vec<_>) = fields.iter().copied().partition(|(key, value)| {
             holds(value) || qualified_name(key).is_some_and(|_| matches!(value, Value::Object(_)))
@@ -171,7 +171,7 @@ impl Reader {
                     self.leave_out(key, value);
                 }
             }
-            return Some(vec![Node::Branches {
+            return Some(vec![ForeignNode::Branches {
                 condition,
                 then,
                 otherwise,
@@ -190,7 +190,7 @@ impl Reader {
             let is_parallel =
                 ["parallel", "concurrent", "branches", "concurrently"].contains(&&*word);
             if is_group && (is_sequence || is_parallel) && found.len() > 1 {
-                nodes.push(Node::Group {
+                nodes.push(ForeignNode::Group {
                     nodes: found,
                     is_sequence,
                 });
@@ -210,7 +210,7 @@ impl Reader {
         inner: &[(&str, &Value)],
         others: &[(&str, &Value)],
         depth: usize,
-    ) -> Option<Vec<Node>> {
+    ) -> Option<Vec<ForeignNode>> {
         if !inner.iter().any(|(key, _)| head(key).is_some()) {
             return None;
         }
@@ -222,15 +222,17 @@ impl Reader {
                 depth + 1,
             )?;
             match head(key) {
-                Some(Head::Loop(item, list)) => nodes.push(Node::Loop(Box::new(Loop {
-                    id: None,
-                    over: Value::text(list),
-                    item: Some(item.to_owned()),
-                    body: found,
-                    is_sequence: true,
-                    after: Vec::new(),
-                }))),
-                Some(Head::Condition(condition)) => nodes.push(Node::Branches {
+                Some(Head::Loop(item, list)) => {
+                    nodes.push(ForeignNode::Loop(Box::new(ForeignLoop {
+                        id: None,
+                        over: Value::text(list),
+                        item: Some(item.to_owned()),
+                        body: found,
+                        is_sequence: true,
+                        after: Vec::new(),
+                    })))
+                }
+                Some(Head::Condition(condition)) => nodes.push(ForeignNode::Branches {
                     condition: condition.to_owned(),
                     then: found,
                     otherwise: Vec::new(),
@@ -250,13 +252,13 @@ impl Reader {
         Some(nodes)
     }
 
-    /// The call in `inner`, the only one, with what stands beside it in `{"try": …, "catch": {"retry": …}, "output": {"as": …}}`.
+    /// The only call in `inner`, with the fields beside it, as in `{"try": …, "catch": {"retry": …}, "output": {"as": …}}`.
     fn tried(
         &mut self,
         inner: &[(&str, &Value)],
         others: &[(&str, &Value)],
         depth: usize,
-    ) -> Option<Node> {
+    ) -> Option<ForeignNode> {
         let [(body, value)] = inner else { return None };
         matches!(&*normal(body), "try").then_some(())?;
         let is_known = |key: &str| matches!(&*normal(key), "catch" | "output" | "export" | "retry");
@@ -283,7 +285,7 @@ impl Reader {
             }
         }
         let mut nodes = self.nodes(value, None, depth + 1)?;
-        let [Node::Call(call)] = nodes.as_mut_slice() else {
+        let [ForeignNode::Call(call)] = nodes.as_mut_slice() else {
             return None;
         };
         call.options
@@ -299,8 +301,8 @@ impl Reader {
         others: &[(&str, &Value)],
         key: Option<&str>,
         depth: usize,
-    ) -> Option<Node> {
-        // The loop itself may be one object.
+    ) -> Option<ForeignNode> {
+        // The loop may be a single object.
         if let [(word, Value::Object(fields))] = inner
             && (means(word, Meaning::Over) || normal(word) == "repeat")
         {
@@ -362,7 +364,7 @@ impl Reader {
                 self.leave_out(key, value);
             }
         }
-        Some(Node::Loop(Box::new(Loop {
+        Some(ForeignNode::Loop(Box::new(ForeignLoop {
             id: id.or_else(|| key.map(str::to_owned)),
             over: list,
             item,
@@ -378,7 +380,7 @@ impl Reader {
         inner: &[(&str, &Value)],
         others: &[(&str, &Value)],
         depth: usize,
-    ) -> Option<Node> {
+    ) -> Option<ForeignNode> {
         let (list, rest): (Vec<_>, Vec<_>) = inner.iter().partition(|(key, _)| {
             matches!(
                 &*normal(key),
@@ -410,10 +412,10 @@ impl Reader {
             let bodies = fields
                 .iter()
                 .filter(|(_, value)| holds_calls(value, depth + 1));
-            let then: Vec<Node> = bodies
+            let then: Vec<ForeignNode> = bodies
                 .flat_map(|(_, value)| self.nodes(value, None, depth + 2).unwrap_or_default())
                 .collect();
-            let node = Node::Branches {
+            let node = ForeignNode::Branches {
                 condition: condition_text(condition)?,
                 then,
                 otherwise: std::mem::take(&mut otherwise),
@@ -478,7 +480,7 @@ impl Reader {
     }
 
     /// The call that `value` is, the value of `key`.
-    pub(super) fn call(&mut self, value: &Value, key: Option<&str>) -> Option<Call> {
+    pub(super) fn call(&mut self, value: &Value, key: Option<&str>) -> Option<ForeignCall> {
         match value {
             Value::Text(text) => text_call(text, key),
             Value::List(items) => tuple_call(items, key),
@@ -522,10 +524,10 @@ impl Reader {
         at: usize,
         tool: String,
         key: Option<&str>,
-    ) -> Option<Call> {
-        let mut call = Call {
+    ) -> Option<ForeignCall> {
+        let mut call = ForeignCall {
             tool,
-            ..Call::default()
+            ..ForeignCall::default()
         };
         let (tool_key, tool_value) = fields[at];
         let is_key = qualified_name(tool_key).is_some();
@@ -581,7 +583,7 @@ impl Reader {
             } else if means(key, Meaning::Note) || means(key, Meaning::Title) {
                 call.note = Some((*value).clone());
             } else if is_empty(value) || (is_mark(key, value) && has_args) {
-                // It says nothing.
+                // An empty field has no meaning.
             } else if !has_args {
                 loose.push(((*key).into(), (*value).clone()));
             } else {

@@ -1,4 +1,4 @@
-//! References in the texts of other systems: what they name, and what they are here.
+//! References in the texts of other systems: the things that they name, and the native references to them.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use planwright_core::Value;
 
 use super::lower::step_path;
-use crate::foreign_plans::texts::with_paths;
+use crate::foreign_plans::texts::replace_references;
 use crate::foreign_references::{ReferenceNames, path_length};
 use crate::foreign_text::program_condition;
 use crate::native::{Language, expression_in};
@@ -15,7 +15,7 @@ use crate::native::{Language, expression_in};
 /// The maximum number of markers of one text that are replaced.
 const MAX_REPLACEMENTS: usize = 64;
 
-/// The names of a plan, and what they stand for.
+/// The names of a plan, with their native paths.
 #[derive(Debug, Default)]
 pub(super) struct References {
     /// The ids of the steps in their order.
@@ -160,7 +160,7 @@ impl References {
                 .find(|sign| !is_of_path(sign))
                 .map_or(rest.len(), |end| signs + end);
             let written = rest[..end].trim_end_matches('.');
-            // A call such as `.size()` behind a path is a part of it.
+            // A call such as `.size()` after a path is a part of it.
             let is_call = rest[end..].starts_with('(');
             let (path, method) = match written.rsplit_once('.').filter(|_| is_call) {
                 Some((path, _)) => (path, &written[path.len()..]),
@@ -331,7 +331,7 @@ impl References {
 
     /// `text` with the references of this dialect.
     fn text(&self, names: &ReferenceNames<'_>, text: &str) -> String {
-        let replaced = with_paths(text, |path| {
+        let replaced = replace_references(text, |path| {
             let found = self.path(names, path).or_else(|| {
                 let is_known = path.contains(|sign: char| " +()".contains(sign));
                 let found = self.expression(names, path).filter(|_| is_known)?;
@@ -362,7 +362,7 @@ impl References {
         }
     }
 
-    /// `text` with references in place of the names of steps that stand in it in brackets or behind a sign: `[a]`, `{a.b}`, `@a`.
+    /// `text` with references in place of the names of steps that are in brackets or after a sign: `[a]`, `{a.b}`, `@a`.
     fn with_marked(&self, names: &ReferenceNames<'_>, text: &str) -> String {
         let mut written = String::with_capacity(text.len());
         let mut rest = text;
@@ -420,7 +420,7 @@ impl References {
         (path_length(rest) == rest.len()).then_some((path, length))
     }
 
-    /// `text` with references in place of names that begin with a sign, wherever they are in it.
+    /// `text` with references in place of names that begin with a sign.
     fn with_signed(&self, text: &str) -> String {
         let mut written = text.to_owned();
         for (name, id) in &self.signed {
@@ -444,7 +444,7 @@ impl References {
         written
     }
 
-    /// `text` with references to the items of loops, whose fields stand in it without any sign: `kid.email`.
+    /// `text` with references in place of the plain fields of loop items, such as `kid.email`.
     fn with_items(&self, text: &str) -> String {
         let mut written = text.to_owned();
         for item in self.items.iter().filter(|item| item.len() > 1) {
@@ -502,7 +502,7 @@ fn node_by_name(written: &str) -> Option<(&str, &str)> {
     Some((name, output_path(rest.strip_prefix(']')?)?))
 }
 
-/// The path in `rest` behind what only says that it is the output; `None` if it is more than a path.
+/// The path in `rest` after prefixes such as `.first().json`, which only mark an output; `None` if `rest` has more than a path.
 fn output_path(rest: &str) -> Option<&str> {
     let mut rest = rest;
     for word in [".all()", ".first()", ".item", ".json"] {

@@ -1,4 +1,4 @@
-//! The words of systems that are not known one by one, and what they mean.
+//! The words in which plans of unknown systems are written, and their meanings.
 
 /// The meaning of a field of a call, of a group of calls, or of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub(super) enum Meaning {
     Server,
     /// The arguments of a call.
     Args,
-    /// The calls for which a call waits.
+    /// The calls that a call waits for.
     After,
     /// The condition of a call or of a group.
     When,
@@ -437,7 +437,7 @@ pub(super) const TOOLS: [&str; 36] = [
     "outil",
 ];
 
-/// The words of [`TOOLS`] that name a tool even if its name is a plain word.
+/// The words of [`TOOLS`] whose value is always the name of a tool, even if it is a plain word.
 pub(super) const CERTAIN_TOOLS: [&str; 11] = [
     "tool",
     "toolname",
@@ -501,7 +501,7 @@ pub(super) fn is_kind(value: &str) -> bool {
     kinds.contains(&&*normal(value))
 }
 
-/// True if the field `key` says when, where or for whom a plan runs, which is not the affair of a plan.
+/// True if the field `key` states when, where or for whom a plan runs, which a plan does not decide.
 pub(super) fn is_harmless(key: &str) -> bool {
     let words = [
         "schedule",

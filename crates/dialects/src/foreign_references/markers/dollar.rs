@@ -16,7 +16,7 @@ impl ReferenceNames<'_> {
         if let Some(path) = text.strip_prefix("$.")
             && let Some(meaning) = expression(path, |root| self.path(root))
         {
-            // A tool may take a JSONPath, but hardly one that begins with a step and has a filter or `[*]`.
+            // A tool may take a JSONPath, but rarely one that begins with the name of a step and has a filter or `[*]`.
             let is_certain = path.contains(['*', '?', '(']);
             return Some(Marker::new(0..text.len(), meaning, is_certain));
         }
@@ -32,7 +32,7 @@ impl ReferenceNames<'_> {
             let is_of_path = |c: char| c.is_alphanumeric() || "_-.[]*'\"".contains(c);
             let rest = &text[inside..];
             let length = rest.find(|c| !is_of_path(c)).unwrap_or(rest.len());
-            // `a..b` and the beginning of a filter have no counterpart: only what is before them is a path.
+            // `a..b` and the beginning of a filter have no counterpart: only the part before them is a path.
             let path = rest[..length].split("..").next().unwrap_or_default();
             // A full stop or a quote may end a sentence. A word without a path may also be a price or a shell variable.
             let path = path.trim_end_matches(['.', '-', '*', '\'', '"', '[']);
@@ -54,7 +54,7 @@ impl ReferenceNames<'_> {
     }
 }
 
-/// Returns the expression that says what the JSONPath `path`, without its `$.`, says; `root` gives the path of its beginning, which may
+/// Returns the native expression for the JSONPath `path`, without its `$.`; `root` gives the path for its first part, which may
 /// name a step or an input. `None` if a part has no counterpart, such as `..`.
 fn expression(path: &str, root: impl Fn(&str) -> Option<String>) -> Option<String> {
     let begin = path.find(['[', '(']).unwrap_or(path.len());
@@ -126,7 +126,7 @@ fn condition(filter: &str) -> Option<String> {
     if inside.match_indices('@').any(|(at, _)| is_quoted(at)) {
         return None;
     }
-    // `@.a` alone asks whether there is such a field.
+    // `@.a` alone tests that the field exists.
     let path = inside.strip_prefix("@.");
     Some(
         match path.filter(|path| path_length(&format!(".{path}")) == path.len() + 1) {

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::statement::Statement;
+use super::statement::CallStatement;
 use super::values::{condition, expression};
 
 /// The open blocks. A plan can express one level of conditions, and loops over one call.
@@ -38,7 +38,7 @@ impl Blocks {
         self.open.is_some()
     }
 
-    /// Returns true if nothing is missing at the end of the text.
+    /// Returns true if the block is complete at the end of the text.
     pub(super) fn are_closed(&self) -> bool {
         self.open
             .as_ref()
@@ -150,7 +150,10 @@ impl Blocks {
     }
 
     /// The field that expresses the open block for `statement`; `None` outside of blocks.
-    pub(super) fn field(&mut self, statement: &Statement) -> Result<Option<String>, Inexpressible> {
+    pub(super) fn field(
+        &mut self,
+        statement: &CallStatement,
+    ) -> Result<Option<String>, Inexpressible> {
         let Some(block) = &mut self.open else {
             return Ok(None);
         };
@@ -160,7 +163,7 @@ impl Blocks {
         }
         match &block.kind {
             BlockKind::When(condition) => Ok(Some(format!("\"when\": ${{{condition}}}"))),
-            // Steps that use each other's results for the same item need a plan of their own.
+            // Steps that use each other's results for the same item need an inner plan.
             BlockKind::ForEach(..) if block.steps > 1 => Err(Inexpressible),
             BlockKind::ForEach(name, list) => {
                 let over = format!("\"for_each\": ${{{list}}}, \"as\": \"{name}\"");

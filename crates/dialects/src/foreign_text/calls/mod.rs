@@ -17,7 +17,7 @@ use planwright_core::{Code, Diagnostic, Diagnostics, TextEdit, Value};
 
 use self::block::Blocks;
 use self::series::{list_of_calls, pipeline};
-use self::statement::Statement;
+use self::statement::CallStatement;
 pub(super) use self::words::{calls_tool, without_client};
 use crate::dialect::Dialect;
 use crate::document::{ReadLimits, quote, read_lines};
@@ -30,7 +30,7 @@ const MAX_BYTES: usize = 10_000;
 /// The maximum length of a line in a message, in bytes.
 const MAX_SHOWN_LINE: usize = 300;
 
-/// The line of a plan whose steps run one after the other.
+/// The line that makes the steps of a plan run one after the other.
 const ORDERED: &str = "plan {\"ordering\": \"listed\"}";
 
 /// A part of a text, and the lines of a plan that it stands for.
@@ -41,7 +41,7 @@ struct Rewrite {
 }
 
 impl Rewrite {
-    /// Returns true if it says that the steps run one after the other.
+    /// Returns true if the order of the steps is their order in the text.
     fn is_ordered(&self) -> bool {
         self.lines.first().is_some_and(|line| line == ORDERED)
     }
@@ -274,7 +274,7 @@ impl<'a> Rewriter<'a> {
             self.is_program = true;
             let (tool, start) = self.action.take()?;
             let call = format!("{tool}({})", input.trim());
-            let statement = Statement::read(&call, &self.ids)?;
+            let statement = CallStatement::read(&call, &self.ids)?;
             return self.push(start..range.end, &statement);
         }
         // The rewritten lines replace all between `Action:` and its input.
@@ -313,7 +313,7 @@ impl<'a> Rewriter<'a> {
         }
         let item = self.blocks.item_name().map(str::to_owned);
         let is_new = item.clone().is_some_and(|name| self.ids.insert(name));
-        let statement = Statement::read(inside, &self.ids);
+        let statement = CallStatement::read(inside, &self.ids);
         if let Some(item) = item.filter(|_| is_new) {
             self.ids.remove(&item);
         }
@@ -362,7 +362,7 @@ impl<'a> Rewriter<'a> {
     }
 
     /// Adds the lines of `statement`; `None` if it assigns a name again, which no plan can.
-    fn push(&mut self, range: Range<usize>, statement: &Statement) -> Option<()> {
+    fn push(&mut self, range: Range<usize>, statement: &CallStatement) -> Option<()> {
         let mut statement = statement.clone();
         statement.resolve_positions(&self.order)?;
         let (lines, ids) = statement.lines(&self.ids);
@@ -405,7 +405,7 @@ fn refers_to(value: &Value, id: &str) -> bool {
     }
 }
 
-/// The id of the step in `line`, which is a line of a plan without problems; `None` if it is none.
+/// The id of the step in `line`, which is a line of a plan without problems; otherwise `None`.
 fn id_of_line(line: &str) -> Option<String> {
     let plan = to_json(line)?;
     let steps = plan.as_object()?.get("steps")?.as_list()?;

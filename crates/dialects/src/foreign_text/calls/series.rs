@@ -2,17 +2,17 @@
 
 use std::collections::HashSet;
 
-use super::statement::{Call, Statement};
+use super::statement::{CallStatement, StatementCall};
 use super::values::{split, split_at};
 use crate::lowering::lines::tool_name_length;
 
-/// The lines of a list of calls, `[tool(name=value), tool(name=value)]`; `None` if `text` is none.
+/// The lines of a list of calls, `[tool(name=value), tool(name=value)]`; otherwise `None`.
 pub(super) fn list_of_calls(text: &str) -> Option<Vec<String>> {
     let inside = text.trim().strip_prefix('[')?.strip_suffix(']')?;
     let mut ids = HashSet::new();
     let mut lines = Vec::new();
     for part in split(inside)? {
-        let statement = Statement::call(part, &ids)?;
+        let statement = CallStatement::call(part, &ids)?;
         let (found, own) = statement.lines(&ids);
         ids.extend(own);
         lines.extend(found);
@@ -20,7 +20,7 @@ pub(super) fn list_of_calls(text: &str) -> Option<Vec<String>> {
     (!lines.is_empty()).then_some(lines)
 }
 
-/// The lines of calls that each take the output of the one before, `f(x) | g | h(y=1)`; `None` if `text` is none.
+/// The lines of a pipe of calls that each take the output of the previous one, `f(x) | g | h(y=1)`; otherwise `None`.
 pub(super) fn pipeline(text: &str) -> Option<Vec<String>> {
     let text = text.trim().trim_end_matches(';');
     let parts = split_at_pipes(text)?;
@@ -30,16 +30,16 @@ pub(super) fn pipeline(text: &str) -> Option<Vec<String>> {
     for part in parts {
         let is_name = !part.is_empty() && tool_name_length(part) == part.len();
         let mut statement = if is_name && before.is_some() {
-            Statement {
-                calls: vec![Call {
+            CallStatement {
+                calls: vec![StatementCall {
                     id: None,
                     tool: part.to_owned(),
                     arguments: String::new(),
                 }],
-                ..Statement::default()
+                ..CallStatement::default()
             }
         } else {
-            Statement::call(part, &ids).filter(Statement::is_single_call)?
+            CallStatement::call(part, &ids).filter(CallStatement::is_single_call)?
         };
         if let (Some(before), Some(call)) = (&before, statement.calls.first_mut()) {
             let separator = if call.arguments.is_empty() { "" } else { ", " };
@@ -59,7 +59,7 @@ fn split_at_pipes(text: &str) -> Option<Vec<&str>> {
         return None;
     }
     let parts = split_at(text, '|')?.into_iter().enumerate();
-    // The first part stands before all pipes.
+    // The first part is before all pipes.
     let after = |(index, part): (usize, _)| match index {
         0 => part,
         _ => str::strip_prefix(part, '>').map_or(part, str::trim),

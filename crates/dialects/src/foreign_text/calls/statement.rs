@@ -10,21 +10,21 @@ use crate::native::UsedIds;
 
 /// The effect of a statement of another language.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Statement {
+pub(super) struct CallStatement {
     pub(super) id: Option<String>,
     /// The tool with its arguments, `tool(name=value)`; several calls that a program waits for together.
-    pub(super) calls: Vec<Call>,
-    /// The value of a step without a call, as a line has it.
+    pub(super) calls: Vec<StatementCall>,
+    /// The value of a step without a call, in the notation of lines.
     pub(super) value: Option<String>,
-    /// The fields behind the call, as JSON.
+    /// The fields after the call, as JSON.
     pub(super) fields: Vec<String>,
-    /// The value that the plan gives back, as a line has it; an empty text for the output of the step.
+    /// The output of the plan, in the notation of lines; an empty text for the output of the step.
     pub(super) returns: Option<String>,
 }
 
-/// A call in a statement, as a line has it.
+/// A call in a statement, in the notation of lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Call {
+pub(super) struct StatementCall {
     pub(super) id: Option<String>,
     pub(super) tool: String,
     pub(super) arguments: String,
@@ -36,7 +36,7 @@ const GATHER: [&str; 3] = ["asyncio.gather", "Promise.all", "gather"];
 /// Functions that print.
 const PRINT: [&str; 3] = ["print", "console.log", "println"];
 
-impl Statement {
+impl CallStatement {
     /// Reads `written`; `None` if it is not a call with words around it whose meaning is known, and no `return`.
     pub(super) fn read(written: &str, ids: &HashSet<String>) -> Option<Self> {
         let written = without_marks(written);
@@ -136,7 +136,7 @@ impl Statement {
         Some(statement)
     }
 
-    /// The field of a loop whose call changes something: a program does one item after the other.
+    /// The field of a loop whose call may write: a program handles one item after the other.
     pub(super) fn one_after_the_other(&self) -> Option<String> {
         let reads = self.calls.iter().all(|call| only_reads(&call.tool));
         (!reads).then(|| "\"max_parallel\": 1".to_owned())
@@ -202,8 +202,8 @@ impl Statement {
             let calls: Vec<Self> = calls.collect::<Option<_>>()?;
             let mut names = names.into_iter();
             for inner in calls {
-                let [call] = <[Call; 1]>::try_from(inner.calls).ok()?;
-                statement.calls.push(Call {
+                let [call] = <[StatementCall; 1]>::try_from(inner.calls).ok()?;
+                statement.calls.push(StatementCall {
                     id: names.next(),
                     ..call
                 });
@@ -217,7 +217,7 @@ impl Statement {
         } else {
             (tool.to_owned(), arguments(inside, ids)?)
         };
-        let call = Call {
+        let call = StatementCall {
             id: names.next(),
             tool,
             arguments,
@@ -230,7 +230,7 @@ impl Statement {
         Some(statement)
     }
 
-    /// Writes ids in place of the positions in `after`, `#1` for the first step; `None` if there is no such step.
+    /// Replaces the positions in `after` (`#1` for the first step) by ids; `None` if there is no such step.
     pub(super) fn resolve_positions(&mut self, order: &[String]) -> Option<()> {
         for field in &mut self.fields {
             let Some(list) = field.strip_prefix("\"after\": [") else {
@@ -270,7 +270,7 @@ impl Statement {
         self.calls.len() == 1 && self.returns.is_none()
     }
 
-    /// The lines that mean the same, and the ids in them; ids that the statement does not name are not in `ids`.
+    /// The equivalent lines of a plan, and their ids. Generated ids must not be in `ids`.
     pub(super) fn lines(&self, ids: &HashSet<String>) -> (Vec<String>, Vec<String>) {
         let mut taken: UsedIds = ids.iter().cloned().collect();
         let mut lines = Vec::new();
@@ -335,7 +335,7 @@ fn head(written: &str) -> Option<(usize, usize, usize)> {
     Some((at, length, with + " with ".len()))
 }
 
-/// The arguments of a call, as a line has them.
+/// The arguments of a call, in the notation of lines.
 fn arguments(inside: &str, ids: &HashSet<String>) -> Option<String> {
     let inside = inside.trim();
     // `tool({name: value})`
@@ -371,7 +371,7 @@ fn arguments(inside: &str, ids: &HashSet<String>) -> Option<String> {
     Some(written.join(", "))
 }
 
-/// The end of arguments without brackets, `city "Oslo", days = 3 and keep it`.
+/// The end of arguments that are written without brackets, `city "Oslo", days = 3 and keep it`.
 fn loose_end(text: &str) -> usize {
     let mut at = 0;
     loop {
@@ -426,7 +426,7 @@ fn named_call(inside: &str, ids: &HashSet<String>) -> Option<(String, String)> {
     Some((tool?, variables.unwrap_or_default()))
 }
 
-/// `written` without the marks of a list and the words of a declaration.
+/// `written` without list markers and keywords of declarations.
 fn without_marks(written: &str) -> &str {
     let mut rest = written.trim();
     for mark in ["- ", "* ", "+ ", "• "] {

@@ -1,4 +1,4 @@
-//! Values in the form of other languages, as lines have them.
+//! Values of other languages in the notation of lines.
 
 use std::collections::HashSet;
 
@@ -256,7 +256,7 @@ fn with_dollar_names(text: &str, ids: &HashSet<String>) -> String {
 fn with_references(text: &str, ids: &HashSet<String>) -> String {
     let mut written = String::new();
     let mut rest = text;
-    // A template beside one with a path can hardly be plain text.
+    // If one template has a path, the others are almost certainly templates as well.
     let has_path = ids.iter().any(|id| text.contains(&format!("{{{id}.")));
     while let Some(open) = rest.find('{') {
         let inside = rest[open..].trim_start_matches('{');

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-/// Words that say nothing but that a call is made, and that its result has a name.
+/// Words that only announce a call, or the name of its result.
 const HARMLESS: [&str; 49] = [
     "call", "calls", "use", "using", "run", "invoke", "execute", "do", "make", "get", "then",
     "first", "second", "third", "next", "finally", "lastly", "now", "and", "it", "the", "a",
@@ -17,7 +17,7 @@ const RETURNED: [&str; 19] = [
     "answer", "summary", "final", "back", "to", "me", "user", "as",
 ];
 
-/// Words behind a call that select a part of its result.
+/// Words after a call that select a part of its result.
 const PARTS: [&str; 4] = ["first", "second", "third", "name"];
 
 /// Words that are not names of results: they decide whether, or how often, a call is made.
@@ -197,7 +197,7 @@ const CONDITIONS: [&str; 26] = [
     "or",
 ];
 
-/// `line` without a label in bold before it, `**Get the time** –`, which says nothing of when the call is made.
+/// `line` without a label in bold before it, such as `**Get the time** –`, which has no effect on the order of calls.
 pub(super) fn without_label(line: &str) -> &str {
     // `Step 2:`
     let number = line
@@ -297,7 +297,7 @@ pub(super) fn before(words: &str) -> Option<Before> {
                 ids: vec![id(names)?],
             });
         }
-        // `Step 1:` has no name, `Step orders:` has one.
+        // `Step 1:` has only a number, `Step orders:` has a name.
         let mut tokens: Vec<&str> = names.split_whitespace().collect();
         if tokens.first().is_some_and(|word| is_harmless(word)) && tokens.len() < 3 {
             tokens.remove(0);
@@ -421,7 +421,7 @@ fn is_harmless(word: &str) -> bool {
     is_in(word, &HARMLESS)
 }
 
-/// Returns true if `word` without the signs around it is one of `words`.
+/// Returns true if `word` without its punctuation is one of `words`.
 fn is_in(word: &str, words: &[&str]) -> bool {
     let word = word
         .trim_matches([',', '.', ':', ';', '`', '*'])

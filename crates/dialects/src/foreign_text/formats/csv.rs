@@ -66,7 +66,7 @@ fn with_pairs(titles: &[String], rows: &[Vec<String>]) -> Option<Value> {
         Some(Value::object(id.into_iter().chain(rest)))
     });
     let steps = steps.collect::<Option<Vec<_>>>()?;
-    // Rows are done one after the other.
+    // Rows run one after the other.
     Some(Value::object([
         ("ordering", Value::text("listed")),
         ("steps", Value::list(steps)),

@@ -98,7 +98,7 @@ impl Graph {
         plan_of(drafts)
     }
 
-    /// The steps before the node `id`; the marks of a start and an end are none.
+    /// The steps before the node `id`; the markers of a start and an end are no steps.
     fn before(&self, id: &str, depth: usize) -> Vec<String> {
         let mut found = Vec::new();
         if depth > 8 {
@@ -194,7 +194,7 @@ fn node(rest: &mut &str, graph: &mut Graph) -> Option<String> {
     Some(id.to_owned())
 }
 
-/// `rest` behind the edge at its start; `None` if there is none, or if it has a label that may be a condition.
+/// `rest` after the edge at its start; `None` if there is none, or if it has a label that may be a condition.
 fn behind_edge(rest: &str) -> Option<&str> {
     let end = rest.find(|sign| !"-=.<>ox".contains(sign))?;
     let edge = rest[..end].trim_end_matches(['o', 'x']);

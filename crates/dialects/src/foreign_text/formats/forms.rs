@@ -172,7 +172,7 @@ fn plain(line: &str) -> String {
     }
 }
 
-/// The number or the name in the heading of a step, `STEP 1: Fetch`; `None` if `line` is none.
+/// The number or the name in the heading of a step, `STEP 1: Fetch`; otherwise `None`.
 fn heading(line: &str) -> Option<String> {
     let (word, rest) = line.split_once(' ')?;
     ["step", "task", "action"]

@@ -155,7 +155,7 @@ impl Roots {
                     ));
                 }
                 "for_each" | "count" => return None,
-                // The tool of a block with one label stands in it.
+                // A block with one label names its tool inside.
                 _ if block.labels.len() == 1 => {
                     fields.push(((*key).into(), self.value(written, 0)?));
                 }
@@ -225,7 +225,7 @@ impl Roots {
     }
 }
 
-/// The blocks of `text`; `None` if it has anything else.
+/// The blocks of `text`; `None` if it has other content.
 fn blocks(text: &str) -> Option<Vec<Block<'_>>> {
     let mut found = Vec::new();
     let mut rest = skipped(text);
@@ -295,7 +295,7 @@ fn fields(inside: &str) -> Option<Vec<(&str, &str)>> {
         .then_some(found)
 }
 
-/// The end of a value on one line, without the comment behind it.
+/// The end of a value on one line, before the comment, if any.
 fn value_end(value: &str) -> usize {
     let (mut is_text, mut is_escaped, mut depth) = (false, false, 0_usize);
     for (at, sign) in value.char_indices() {

@@ -68,7 +68,7 @@ struct Target<'t> {
     commands: Vec<&'t str>,
 }
 
-/// The steps for which `target` waits; a target without a recipe stands for its prerequisites.
+/// The steps that `target` waits for; a target without a recipe is replaced by its prerequisites.
 fn before(targets: &[Target<'_>], target: &Target<'_>, depth: usize) -> Option<Vec<String>> {
     let mut found = Vec::new();
     for need in &target.needs {

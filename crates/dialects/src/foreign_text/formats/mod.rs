@@ -119,7 +119,7 @@ fn plan_of(drafts: Vec<Draft>) -> Option<Value> {
     Some(Value::object([("steps", Value::list(steps))]))
 }
 
-/// The fields of a step that makes the call `written`, such as `f(x=1)`; `names` are steps to which it may refer.
+/// The fields of a step that makes the call `written`, such as `f(x=1)`; `names` are the steps that it may refer to.
 fn call(written: &str, names: &[String]) -> Option<Vec<(Arc<str>, Value)>> {
     let plan = program::call(written, names)?;
     let [step] = plan.get("steps")?.as_list()? else {
@@ -201,7 +201,7 @@ fn reference_at(rest: &str, names: &HashMap<String, String>) -> Option<(String, 
     Some((path(written, names)?, 1 + written.len()))
 }
 
-/// The path of a name with fields behind it, without those that other systems put in between.
+/// The path of a name with fields, without the fields that other systems insert after the name.
 fn path(written: &str, names: &HashMap<String, String>) -> Option<String> {
     let end = written.find(['.', '[']).unwrap_or(written.len());
     let (name, rest) = written.split_at(end);

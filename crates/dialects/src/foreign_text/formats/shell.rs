@@ -122,7 +122,7 @@ impl Script {
             let Expression::Call(function, _) = print else {
                 return None;
             };
-            let arguments = vec![super::super::program::Argument { name: None, value }];
+            let arguments = vec![super::super::program::ProgramArgument { name: None, value }];
             return Some(Statement::Run(Expression::Call(function, arguments)));
         }
         // `command > file`
@@ -282,7 +282,7 @@ impl Script {
         })
     }
 
-    /// The name behind a dollar, and the rest of the text.
+    /// The name after a dollar, and the rest of the text.
     fn name_at<'t>(&self, inside: &'t str) -> Option<(String, &'t str)> {
         if let Some(rest) = inside
             .strip_prefix("(cat ")
@@ -334,7 +334,7 @@ struct Word {
     is_quoted: bool,
     /// True if it begins with a quote.
     begins_quoted: bool,
-    /// True if `$` has no meaning in it.
+    /// True if `$` is literal in the word.
     is_literal: bool,
 }
 
@@ -345,7 +345,7 @@ impl Word {
     }
 }
 
-/// The words of a command; `None` if a text in quotes does not end.
+/// The words of a command; `None` if a quote is never closed.
 fn words(written: &str) -> Option<Vec<Word>> {
     let mut found = Vec::new();
     let mut word: Option<Word> = None;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use planwright_core::Value;
 
-use super::syntax::{Argument, Expression, Statement};
+use super::syntax::{Expression, ProgramArgument, Statement};
 use super::values::reference;
 use crate::foreign_text::calls::{calls_tool, without_client};
 use crate::native::{UsedIds, path_of};
@@ -18,17 +18,17 @@ const MAX_LOOPS: usize = 3;
 
 /// The meaning of a name.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Meaning {
+pub(super) enum NameMeaning {
     Constant(Value),
     /// An expression of the plan: a step, an input, the item of a loop.
     Path(String),
-    /// A list to which a loop adds items.
+    /// A list that a loop adds items to.
     Items,
 }
 
 /// A step of the plan.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
+pub(super) struct ProgramStep {
     pub(super) id: String,
     pub(super) fields: Vec<(Arc<str>, Value)>,
     /// The steps that it waits for, through data or `after`.
@@ -38,34 +38,34 @@ pub(super) struct Step {
 }
 
 /// The result of a loop.
-pub(super) struct Loop {
+pub(super) struct LoopResult {
     /// The list of its outputs.
     pub(super) output: String,
-    /// The names of lists to which it adds, with their values.
+    /// The lists that the loop adds to, by name, with their values.
     pub(super) lists: Vec<(String, String)>,
 }
 
 /// The state of building a plan.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Builder {
-    pub(super) steps: Vec<Step>,
-    pub(super) names: HashMap<String, Meaning>,
+    pub(super) steps: Vec<ProgramStep>,
+    pub(super) names: HashMap<String, NameMeaning>,
     /// Names that are functions or tools, and no data.
     pub(super) tools: HashSet<String>,
     /// The parameters of the program, with their schemas.
     pub(super) inputs: Vec<(String, Value)>,
     pub(super) used_inputs: HashSet<String>,
     pub(super) output: Option<Value>,
-    /// True if the output is what the program prints, which a `return` after it replaces.
+    /// True if the output is the printed value, which a later `return` replaces.
     pub(super) is_printed: bool,
     /// The conditions of the open blocks.
     pub(super) conditions: Vec<String>,
     /// The fields of steps in the open `try`.
     pub(super) handler: Option<Value>,
-    /// The paths of the plan around this one that the steps read, by the names of the inputs that carry them.
+    /// The paths of the outer plan that the steps read, by the names of the inputs that pass them in.
     captured: Option<Vec<(String, String)>>,
     /// The meanings of the names of the plan around this one.
-    outer: HashMap<String, Meaning>,
+    outer: HashMap<String, NameMeaning>,
     /// The items that a loop adds to lists.
     pub(super) added: Vec<(String, String)>,
     /// The steps that may write, which a later one waits for, and those that read since.
@@ -94,9 +94,9 @@ impl Builder {
     }
 
     /// The meaning of `name`; `None` if it is unknown.
-    pub(super) fn resolve(&mut self, name: &str) -> Option<Meaning> {
+    pub(super) fn resolve(&mut self, name: &str) -> Option<NameMeaning> {
         if let Some(found) = self.names.get(name) {
-            if let Meaning::Path(path) = found
+            if let NameMeaning::Path(path) = found
                 && path.strip_prefix("inputs.") == Some(name)
             {
                 self.used_inputs.insert(name.to_owned());
@@ -104,12 +104,12 @@ impl Builder {
             return Some(found.clone());
         }
         match self.outer.get(name)?.clone() {
-            Meaning::Path(path) => {
+            NameMeaning::Path(path) => {
                 let captured = self.captured.as_mut()?;
                 if !captured.iter().any(|(known, _)| known == name) {
                     captured.push((name.to_owned(), path));
                 }
-                Some(Meaning::Path(format!("inputs.{name}")))
+                Some(NameMeaning::Path(format!("inputs.{name}")))
             }
             other => Some(other),
         }
@@ -158,8 +158,8 @@ impl Builder {
     fn tool<'e>(
         &self,
         function: &Expression,
-        arguments: &'e [Argument],
-    ) -> Option<(String, &'e [Argument])> {
+        arguments: &'e [ProgramArgument],
+    ) -> Option<(String, &'e [ProgramArgument])> {
         let names = function.dotted();
         let (first, last) = (names.first()?, names.last()?);
         if self.is_known(first) && !self.tools.contains(*first) {
@@ -205,7 +205,7 @@ impl Builder {
     pub(super) fn call_of_tool(
         &mut self,
         function: &Expression,
-        arguments: &[Argument],
+        arguments: &[ProgramArgument],
         name: Option<&str>,
     ) -> Option<String> {
         let (tool, arguments) = self.tool(function, arguments)?;
@@ -284,7 +284,7 @@ impl Builder {
             .cloned()
             .collect();
         if !waits.is_empty() {
-            // Those that a later one of them waits for are superfluous.
+            // A step that a later one already waits for is superfluous.
             let last: Vec<&String> = waits
                 .iter()
                 .filter(|id| {
@@ -305,7 +305,7 @@ impl Builder {
             before.extend(step.into_iter().flat_map(|step| step.before.clone()));
         }
         fields.insert(0, ("id".into(), Value::text(id.as_str())));
-        self.steps.push(Step {
+        self.steps.push(ProgramStep {
             id: id.clone(),
             fields,
             before,
@@ -379,7 +379,7 @@ impl Builder {
     ) -> Option<T> {
         let before = self
             .names
-            .insert(name.to_owned(), Meaning::Path(name.to_owned()));
+            .insert(name.to_owned(), NameMeaning::Path(name.to_owned()));
         self.items.push(name.to_owned());
         let steps = self.steps.len();
         let found = build(self);
@@ -392,16 +392,21 @@ impl Builder {
         found.filter(|_| self.steps.len() == steps)
     }
 
-    /// The loop over `list` that does `body` for each item: a step with `for_each`, or a plan of its own.
-    pub(super) fn loop_over(&mut self, name: &str, list: &str, body: &[Statement]) -> Option<Loop> {
-        // The condition around a loop is not one of its items.
+    /// The loop over `list` that runs `body` for each item: a step with `for_each`, or one that runs an inner plan.
+    pub(super) fn loop_over(
+        &mut self,
+        name: &str,
+        list: &str,
+        body: &[Statement],
+    ) -> Option<LoopResult> {
+        // The condition around a loop is not a condition of its items.
         if self.loops >= MAX_LOOPS || !self.conditions.is_empty() {
             return None;
         }
         let is_parallel = self.is_parallel;
         let over = |fields: &mut Vec<(Arc<str>, Value)>, only_reads: bool| {
             fields.push(("for_each".into(), reference(list)));
-            // A program does one item after the other, which shows if something changes.
+            // A program handles one item after the other. The order matters only if calls write.
             if !only_reads && !is_parallel {
                 fields.push(("max_parallel".into(), Value::from(1_u64)));
             }
@@ -433,7 +438,7 @@ impl Builder {
                 };
                 Some((list, value))
             });
-            return Some(Loop {
+            return Some(LoopResult {
                 lists: lists.collect::<Option<Vec<_>>>()?,
                 output,
             });
@@ -449,7 +454,7 @@ impl Builder {
         inner.outer = outer;
         inner
             .outer
-            .insert(name.to_owned(), Meaning::Path(name.to_owned()));
+            .insert(name.to_owned(), NameMeaning::Path(name.to_owned()));
         inner.statements(body)?;
         let (captured, [] | [_]) = (inner.captured.take()?, inner.added.as_slice()) else {
             return None;
@@ -464,7 +469,7 @@ impl Builder {
         let mut args = Vec::new();
         for (input, path) in &captured {
             let path = match self.resolve(input) {
-                Some(Meaning::Path(path)) if input != name => path,
+                Some(NameMeaning::Path(path)) if input != name => path,
                 _ => path.clone(),
             };
             args.push((Arc::from(input.as_str()), reference(&path)));
@@ -486,7 +491,7 @@ impl Builder {
         // Its name says whether it only reads.
         let kind = if only_read { "read_each" } else { "each" };
         let output = self.push(Some(&id), kind, fields)?;
-        Some(Loop {
+        Some(LoopResult {
             lists: added
                 .into_iter()
                 .map(|(list, _)| (list, output.clone()))
@@ -495,7 +500,7 @@ impl Builder {
         })
     }
 
-    /// The state after `body` for one item, and the output of its step, if that is the only one and depends on nothing else in it.
+    /// The state after `body` has run for one item, and the output of its step, if the body has a single independent step.
     fn single(&self, name: &str, body: &[Statement]) -> Option<(Self, String)> {
         let mut inner = Self {
             names: self.names.clone(),
@@ -508,7 +513,7 @@ impl Builder {
         };
         inner
             .names
-            .insert(name.to_owned(), Meaning::Path(name.to_owned()));
+            .insert(name.to_owned(), NameMeaning::Path(name.to_owned()));
         inner.items.push(name.to_owned());
         inner.statements(body)?;
         let [step] = inner.steps.as_slice() else {
@@ -517,7 +522,7 @@ impl Builder {
         let is_call = step.fields.iter().any(|(key, _)| &**key == "tool");
         let is_loop = step.fields.iter().any(|(key, _)| &**key == "for_each");
         let has_more = inner.output.is_some() || inner.captured != self.captured;
-        // An item that is left out by a condition is none of the list.
+        // An item that a condition excludes is not part of the list.
         let is_partial =
             !inner.added.is_empty() && step.fields.iter().any(|(key, _)| &**key == "when");
         let output = path_of(&step.id);
@@ -525,7 +530,7 @@ impl Builder {
     }
 
     /// The condition of `step`.
-    fn conditions_of(step: &Step) -> Vec<String> {
+    fn conditions_of(step: &ProgramStep) -> Vec<String> {
         let when = step.fields.iter().find(|(key, _)| &**key == "when");
         let condition = when.and_then(|(_, when)| {
             let text = when.as_text()?;
@@ -670,7 +675,7 @@ pub(in crate::foreign_text) fn only_reads(tool: &str) -> bool {
 pub(super) type Order = (Vec<String>, Vec<String>);
 
 impl Builder {
-    pub(super) fn outer_meaning(&self, name: &str) -> Option<&Meaning> {
+    pub(super) fn outer_meaning(&self, name: &str) -> Option<&NameMeaning> {
         self.outer.get(name)
     }
 

@@ -14,7 +14,7 @@ const STEPS: [&str; 5] = ["steps", "tasks", "plan", "nodes", "actions"];
 /// The names in references that are no steps.
 const ROOTS: [&str; 5] = ["item", "index", "inputs", "vars", "steps"];
 
-/// The plan that `statements` build as data; `None` if there is none, or if they do more than to show, run or return it.
+/// The plan that `statements` build as data; `None` if there is none, or if they do more than show, run or return it.
 pub(super) fn plan(statements: &[Statement]) -> Option<Value> {
     let mut data = Data::default();
     let mut plan: Option<(&str, Value)> = None;
@@ -39,7 +39,7 @@ pub(super) fn plan(statements: &[Statement]) -> Option<Value> {
                 }
             }
             Statement::Run(value) | Statement::Return(Some(value)) => match &plan {
-                // What a program does with the plan does not belong to it.
+                // Statements that run or print the plan are not part of it.
                 Some((name, _)) if is_use(value, name) => {}
                 Some(_) => return None,
                 None if is_shown => return None,
@@ -143,7 +143,7 @@ struct Data {
     values: HashMap<String, Value>,
     /// The variables that are part of other values.
     used: HashSet<String>,
-    /// The first names of references to what is no variable.
+    /// The first names of references that are not variables.
     roots: Vec<String>,
 }
 
@@ -159,7 +159,7 @@ impl Data {
         }
     }
 
-    /// `expression` as data, in which names that are no variables are references to steps.
+    /// `expression` as data; a name that is not a variable becomes a reference to a step.
     fn value(&mut self, expression: &Expression) -> Option<Value> {
         Some(match expression {
             Expression::Literal(value) => value.clone(),

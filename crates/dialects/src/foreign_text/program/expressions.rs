@@ -3,18 +3,18 @@
 use planwright_core::Value;
 
 use super::syntax::{
-    Argument, Comprehension, Expression, FunctionDefinition, Parameter, Statement,
+    Comprehension, Expression, FunctionDefinition, FunctionParameter, ProgramArgument, Statement,
 };
-use super::tokens::{Piece, Token, TokenKind, tokens};
+use super::tokens::{ProgramToken, StringPart, TokenKind, tokens};
 
 /// The maximum depth of an expression, and of blocks in blocks.
 pub(super) const MAX_DEPTH: usize = 40;
 
 /// The state of parsing.
-pub(super) struct Parser<'t> {
-    pub(super) tokens: Vec<Token<'t>>,
+pub(super) struct ProgramParser<'t> {
+    pub(super) tokens: Vec<ProgramToken<'t>>,
     pub(super) at: usize,
-    /// The number of open brackets, in which lines have no meaning.
+    /// The number of open brackets. Line breaks inside brackets have no meaning.
     pub(super) brackets: usize,
     pub(super) depth: usize,
 }
@@ -35,7 +35,7 @@ const OPERATORS: [&[&str]; 7] = [
 /// The level of comparisons in [`OPERATORS`], before which `not` is read.
 const COMPARISONS: usize = 3;
 
-impl<'t> Parser<'t> {
+impl<'t> ProgramParser<'t> {
     pub(super) fn new(text: &'t str, depth: usize) -> Option<Self> {
         Some(Self {
             tokens: tokens(text)?,
@@ -82,7 +82,7 @@ impl<'t> Parser<'t> {
         (!name.is_empty()).then_some(name)
     }
 
-    /// Reads what is between brackets, after the first one, which is taken.
+    /// Reads the content of brackets, after the opening one.
     pub(super) fn inside<T>(
         &mut self,
         close: &str,
@@ -198,7 +198,7 @@ impl<'t> Parser<'t> {
         Some(found)
     }
 
-    /// A value with fields, items and calls behind it.
+    /// A value, followed by fields, items and calls.
     fn path(&mut self) -> Option<Expression> {
         let mut value = self.primary()?;
         loop {
@@ -237,7 +237,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn arguments(&mut self) -> Option<Vec<Argument>> {
+    fn arguments(&mut self) -> Option<Vec<ProgramArgument>> {
         let mut found = Vec::new();
         while !self.is_sign(")") {
             let before = self.at;
@@ -249,7 +249,7 @@ impl<'t> Parser<'t> {
             }
             let value = self.expression()?;
             let value = self.comprehension(value)?;
-            found.push(Argument { name, value });
+            found.push(ProgramArgument { name, value });
             if !self.take_sign(",") {
                 break;
             }
@@ -257,7 +257,7 @@ impl<'t> Parser<'t> {
         Some(found)
     }
 
-    /// `value` with the `for` of a comprehension behind it, if there is one.
+    /// `value`, or the comprehension that begins with it.
     fn comprehension(&mut self, value: Expression) -> Option<Expression> {
         let _ = self.take_word("async");
         if !self.take_word("for") {
@@ -294,7 +294,7 @@ impl<'t> Parser<'t> {
                 self.at += 1;
                 let mut found = Vec::new();
                 self.pieces(pieces, &mut found)?;
-                // Adjacent texts are one in Python.
+                // Python joins adjacent strings.
                 while let Some(TokenKind::Text(more)) = self.peek().cloned() {
                     self.at += 1;
                     self.pieces(more, &mut found)?;
@@ -377,12 +377,12 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn pieces(&mut self, pieces: Vec<Piece<'t>>, found: &mut Vec<Expression>) -> Option<()> {
+    fn pieces(&mut self, pieces: Vec<StringPart<'t>>, found: &mut Vec<Expression>) -> Option<()> {
         for piece in pieces {
             match piece {
-                Piece::Literal(text) => found.push(Expression::text(text)),
-                Piece::Code(code) => {
-                    let mut inner = Parser::new(code, self.depth + 1)?;
+                StringPart::Literal(text) => found.push(Expression::text(text)),
+                StringPart::Code(code) => {
+                    let mut inner = ProgramParser::new(code, self.depth + 1)?;
                     inner.brackets = 1;
                     let value = inner.expression()?;
                     // `{x:.2f}` is a format.
@@ -402,7 +402,7 @@ impl<'t> Parser<'t> {
                 TokenKind::Name(_) => (self.name()?, true),
                 TokenKind::Text(pieces) => {
                     self.at += 1;
-                    let [Piece::Literal(key)] = &pieces[..] else {
+                    let [StringPart::Literal(key)] = &pieces[..] else {
                         return None;
                     };
                     (key.clone(), false)
@@ -442,7 +442,7 @@ impl<'t> Parser<'t> {
     }
 
     fn try_arrow(&mut self) -> Option<Expression> {
-        // Only a head with an arrow behind is read, so that brackets in brackets take linear time.
+        // Only a head that is followed by an arrow is read, so that brackets in brackets take linear time.
         let is_async = self.word() == Some("async");
         let mut end = self.at + usize::from(is_async);
         match self.tokens.get(end)?.kind {
@@ -476,7 +476,7 @@ impl<'t> Parser<'t> {
     }
 
     /// The parameters of a function up to the closing bracket.
-    pub(super) fn parameters(&mut self) -> Option<Vec<Parameter>> {
+    pub(super) fn parameters(&mut self) -> Option<Vec<FunctionParameter>> {
         let mut found = Vec::new();
         while !self.is_sign(")") {
             let _ = self.take_sign("*");
@@ -506,7 +506,7 @@ impl<'t> Parser<'t> {
         Some(found)
     }
 
-    fn parameter(&mut self) -> Option<Parameter> {
+    fn parameter(&mut self) -> Option<FunctionParameter> {
         let mut found = parameter(self.name()?);
         let _ = self.take_sign("?");
         if self.take_sign(":") {
@@ -527,8 +527,8 @@ impl<'t> Parser<'t> {
     }
 }
 
-fn parameter(name: String) -> Parameter {
-    Parameter {
+fn parameter(name: String) -> FunctionParameter {
+    FunctionParameter {
         name,
         kind: None,
         default: None,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use planwright_core::Value;
 
-use super::builder::{Builder, Meaning};
-use super::syntax::{Argument, Expression, FunctionDefinition, Statement};
+use super::builder::{Builder, NameMeaning};
+use super::syntax::{Expression, FunctionDefinition, ProgramArgument, Statement};
 
 /// The plan that `statements` declare; `None` if they declare none.
 pub(super) fn plan(statements: &[Statement]) -> Option<Value> {
@@ -16,7 +16,7 @@ pub(super) fn plan(statements: &[Statement]) -> Option<Value> {
 }
 
 /// The object and the method of a call such as `graph.add_node(…)`, and its arguments.
-fn method(statement: &Statement) -> Option<(&str, &str, &[Argument])> {
+fn method(statement: &Statement) -> Option<(&str, &str, &[ProgramArgument])> {
     let Statement::Run(Expression::Call(function, arguments)) = statement else {
         return None;
     };
@@ -30,7 +30,7 @@ fn method(statement: &Statement) -> Option<(&str, &str, &[Argument])> {
 }
 
 /// The name of a node: a text, or a constant such as `START`.
-fn node_name(argument: &Argument) -> Option<String> {
+fn node_name(argument: &ProgramArgument) -> Option<String> {
     match &argument.value {
         Expression::Name(name) => Some(name.clone()),
         other => other.as_text().map(str::to_owned),
@@ -117,17 +117,17 @@ fn node(builder: &mut Builder, name: &str, function: &FunctionDefinition) -> Opt
     for statement in body {
         builder.statements(&[with_state(statement, state)?])?;
     }
-    let mut fields: Vec<(String, Meaning)> = Vec::new();
+    let mut fields: Vec<(String, NameMeaning)> = Vec::new();
     match with_state(last, state)? {
         Statement::Return(Some(Expression::Object(returned))) => {
             for (key, value) in returned {
                 let meaning = match &value {
                     Expression::Call(function, arguments) if builder.calls_tool(&value) => {
                         let path = builder.call_of_tool(function, arguments, Some(name))?;
-                        Meaning::Path(path)
+                        NameMeaning::Path(path)
                     }
-                    Expression::Literal(value) => Meaning::Constant(value.clone()),
-                    value => Meaning::Path(builder.expression(value)?),
+                    Expression::Literal(value) => NameMeaning::Constant(value.clone()),
+                    value => NameMeaning::Path(builder.expression(value)?),
                 };
                 fields.push((of_state(&key), meaning));
             }
@@ -185,7 +185,7 @@ fn without_state(expression: &Expression, state: &str) -> Expression {
             {
                 return Expression::Name(of_state(key));
             }
-            let arguments = arguments.iter().map(|argument| Argument {
+            let arguments = arguments.iter().map(|argument| ProgramArgument {
                 name: argument.name.clone(),
                 value: inner(&argument.value),
             });
@@ -427,7 +427,7 @@ fn declared(statements: &[Statement]) -> Option<Value> {
                         Some((of, "step" | "add_step" | "addStep" | "add" | "add_task", arguments)),
                         Some((name, _)),
                     ) if of == name => steps.push(step(arguments)?),
-                    // What is done with the plan does not belong to it.
+                    // Statements that run or print the plan are not part of it.
                     (Some((of, _, _)), Some((name, _))) if of == name => {}
                     (_, None) => plan = Some((String::new(), constructed(value)?)),
                     (_, Some((name, _))) if is_use(value, name) => {}
@@ -518,10 +518,10 @@ fn constructed(value: &Expression) -> Option<Value> {
 }
 
 /// The step that a constructor with `arguments` makes: its fields by name; or its id, its tool and its arguments.
-fn step(arguments: &[Argument]) -> Option<Value> {
+fn step(arguments: &[ProgramArgument]) -> Option<Value> {
     // `plan.add(Step(…))`
     if let [
-        Argument {
+        ProgramArgument {
             name: None,
             value: value @ (Expression::Call(..) | Expression::Object(_)),
         },

@@ -1,4 +1,4 @@
-//! Programs in the style of Python, JavaScript or pseudocode, and the plan that does the same.
+//! Programs in the style of Python, JavaScript or pseudocode, and their translation into an equivalent plan.
 //!
 //! The plan is only advice, and only if each part of the program has a meaning. Calls that may write keep the order of the program.
 
@@ -17,9 +17,9 @@ use std::sync::Arc;
 use planwright_core::Value;
 
 pub(super) use self::builder::only_reads;
-use self::builder::{Builder, Meaning};
+use self::builder::{Builder, NameMeaning};
 use self::syntax::FunctionDefinition;
-pub(super) use self::syntax::{Argument, Expression, Statement};
+pub(super) use self::syntax::{Expression, ProgramArgument, Statement};
 use self::values::reference;
 
 /// The maximum length of a program, in bytes.
@@ -67,7 +67,7 @@ pub(super) fn call(written: &str, names: &[String]) -> Option<Value> {
     let mut builder = Builder::default();
     for name in names {
         let path = crate::native::path_of(name);
-        builder.names.insert(name.clone(), Meaning::Path(path));
+        builder.names.insert(name.clone(), NameMeaning::Path(path));
     }
     let [Statement::Run(call)] = statements.as_slice() else {
         return None;
@@ -86,13 +86,14 @@ pub(super) fn condition(written: &str, names: &[String]) -> Option<String> {
     let mut builder = Builder::default();
     for name in names {
         let path = crate::native::path_of(name);
-        builder.names.insert(name.clone(), Meaning::Path(path));
+        builder.names.insert(name.clone(), NameMeaning::Path(path));
     }
     let found = builder.condition(condition)?;
     builder.steps.is_empty().then_some(found)
 }
 
-/// `statements` with those of blocks that only surround them in their place.
+/// `statements` without the blocks that only surround others, such as `if __name__ == "__main__"`: their statements take their
+/// place.
 fn flattened(statements: Vec<Statement>) -> Vec<Statement> {
     let mut found = Vec::new();
     for statement in statements {
@@ -115,7 +116,7 @@ fn surrounds(condition: &Expression) -> bool {
     }
 }
 
-/// Replaces the function that is the program by its statements, and returns its name; an empty one if there is none.
+/// Replaces the main function by its statements, and returns its name; empty if there is no main function.
 fn entry(statements: &mut Vec<Statement>, builder: &mut Builder) -> Option<String> {
     for statement in statements.iter_mut() {
         // `const main = async () => { … }`
@@ -132,7 +133,7 @@ fn entry(statements: &mut Vec<Statement>, builder: &mut Builder) -> Option<Strin
     let Statement::Define(name, mut function) = statements.remove(at) else {
         return None;
     };
-    // A second function would have to be put in the place of its calls.
+    // A second function would have to be inlined.
     if statements.iter().any(is_function) {
         return None;
     }
@@ -222,7 +223,7 @@ fn parameters(function: &FunctionDefinition, builder: &mut Builder) -> Option<()
         builder.inputs.push((name.clone(), schema));
         builder
             .names
-            .insert(name.clone(), Meaning::Path(format!("inputs.{name}")));
+            .insert(name.clone(), NameMeaning::Path(format!("inputs.{name}")));
     }
     Some(())
 }
@@ -373,7 +374,7 @@ impl Builder {
                 outputs.collect::<Option<Vec<String>>>()
             })?;
             for (name, output) in names.iter().zip(outputs) {
-                self.names.insert(name.clone(), Meaning::Path(output));
+                self.names.insert(name.clone(), NameMeaning::Path(output));
             }
             return Some(());
         };
@@ -385,14 +386,14 @@ impl Builder {
             return self.branch(&condition, &assign(&then), &assign(&other));
         }
         let meaning = match value {
-            Expression::List(items) if items.is_empty() => Meaning::Items,
-            Expression::Literal(value) => Meaning::Constant(value.clone()),
+            Expression::List(items) if items.is_empty() => NameMeaning::Items,
+            Expression::Literal(value) => NameMeaning::Constant(value.clone()),
             Expression::Call(function, arguments) if self.calls_tool(value) => {
-                Meaning::Path(self.call_of_tool(function, arguments, Some(name))?)
+                NameMeaning::Path(self.call_of_tool(function, arguments, Some(name))?)
             }
             Expression::Name(_) | Expression::Field(..) | Expression::Index(..) => match value {
                 Expression::Name(other) => self.resolve(other)?,
-                _ => Meaning::Path(self.expression(value)?),
+                _ => NameMeaning::Path(self.expression(value)?),
             },
             other => {
                 let first = self.steps.len();
@@ -404,10 +405,10 @@ impl Builder {
                     is_step.then(|| path.to_owned())
                 });
                 match path {
-                    Some(path) => Meaning::Path(path),
+                    Some(path) => NameMeaning::Path(path),
                     None => {
                         let fields = vec![(Arc::from("value"), value)];
-                        Meaning::Path(self.push(Some(name), "get_value", fields)?)
+                        NameMeaning::Path(self.push(Some(name), "get_value", fields)?)
                     }
                 }
             }
@@ -416,7 +417,7 @@ impl Builder {
         Some(())
     }
 
-    /// The parts of `call() if condition else other`, `condition and call()` or `condition or call()`: one of them runs.
+    /// The parts of `call() if condition else other`, `condition and call()` or `condition or call()`: only one part runs.
     fn guarded_call(&self, value: &Expression) -> Option<(Expression, Expression, Expression)> {
         let nothing = || Expression::Literal(Value::Null);
         match value {
@@ -470,7 +471,7 @@ impl Builder {
                         let list = names[0].to_owned();
                         let is_list = matches!(
                             self.names.get(&list).or_else(|| self.outer_meaning(&list)),
-                            Some(Meaning::Items)
+                            Some(NameMeaning::Items)
                         );
                         is_list.then_some(())?;
                         let value = self.expression(&item.value)?;
@@ -513,21 +514,21 @@ impl Builder {
         self.merge(&before, then)
     }
 
-    /// Lets each name stand for its value of the branch that has run: `then`, or the current one.
+    /// Assigns each name its value from the branch that has run: `then`, or the current one.
     pub(super) fn merge(
         &mut self,
-        before: &std::collections::HashMap<String, Meaning>,
-        then: std::collections::HashMap<String, Meaning>,
+        before: &std::collections::HashMap<String, NameMeaning>,
+        then: std::collections::HashMap<String, NameMeaning>,
     ) -> Option<()> {
         for (name, meaning) in then {
             match self.names.get(&name) {
                 Some(other) if *other == meaning => {}
-                Some(Meaning::Path(other)) => {
-                    let Meaning::Path(path) = meaning else {
+                Some(NameMeaning::Path(other)) => {
+                    let NameMeaning::Path(path) = meaning else {
                         return None;
                     };
                     let merged = format!("({path} ?? {other})");
-                    self.names.insert(name, Meaning::Path(merged));
+                    self.names.insert(name, NameMeaning::Path(merged));
                 }
                 // A constant in place of an output has no condition.
                 Some(_) => return None,
@@ -537,7 +538,7 @@ impl Builder {
                 }
             }
         }
-        // A name of the second branch alone stands for its step, which is skipped with it.
+        // A name that only the second branch assigns keeps its step, which is skipped together with the branch.
         Some(())
     }
 
@@ -549,7 +550,7 @@ impl Builder {
             && let [Statement::Run(Expression::Call(function, arguments))] = &inner[..]
             && let ([target, "append" | "push"], [item]) =
                 (function.dotted().as_slice(), arguments.as_slice())
-            && matches!(self.names.get(*target), Some(Meaning::Items))
+            && matches!(self.names.get(*target), Some(NameMeaning::Items))
         {
             let target = (*target).to_owned();
             let path = self.mapped(list, name, Some(condition), Some(&item.value))?;
@@ -558,7 +559,7 @@ impl Builder {
         if let [Statement::Run(Expression::Call(function, arguments))] = body
             && let ([target, "append" | "push"], [item]) =
                 (function.dotted().as_slice(), arguments.as_slice())
-            && matches!(self.names.get(*target), Some(Meaning::Items))
+            && matches!(self.names.get(*target), Some(NameMeaning::Items))
             && !self.calls_tool(&item.value)
         {
             let target = (*target).to_owned();
@@ -577,7 +578,7 @@ impl Builder {
         Some(())
     }
 
-    /// Lets `target` stand for the list `path`, which is a step of its own if it is an expression.
+    /// Assigns the list `path` to `target`; an expression becomes a separate step.
     fn add_list(&mut self, target: &str, path: String) -> Option<()> {
         let is_step = self.is_output(&path);
         let path = if is_step {
@@ -586,7 +587,8 @@ impl Builder {
             let fields = vec![(Arc::from("value"), reference(&path))];
             self.push(Some(target), "get_value", fields)?
         };
-        self.names.insert(target.to_owned(), Meaning::Path(path));
+        self.names
+            .insert(target.to_owned(), NameMeaning::Path(path));
         Some(())
     }
 
@@ -625,7 +627,7 @@ impl Builder {
         // A constant in place of the output is the output of a failure.
         if let [Statement::Assign(names, Expression::Literal(value))] = handler
             && let [name] = names.as_slice()
-            && then.get(name) == Some(&Meaning::Path(path.clone()))
+            && then.get(name) == Some(&NameMeaning::Path(path.clone()))
         {
             let output = Value::object([("output", crate::foreign_plans::escaped(value))]);
             let fields = &mut self.steps.get_mut(first)?.fields;

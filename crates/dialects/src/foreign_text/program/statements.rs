@@ -1,6 +1,6 @@
 //! The parser of statements: blocks by indentation, in braces, or up to an `end`.
 
-use super::expressions::{MAX_DEPTH, Parser};
+use super::expressions::{MAX_DEPTH, ProgramParser};
 use super::syntax::{Expression, FunctionDefinition, Statement};
 use super::tokens::TokenKind;
 
@@ -18,7 +18,7 @@ const OTHERS: [&str; 13] = [
 
 /// The statements of `text`; `None` if a part is not one.
 pub(super) fn program(text: &str) -> Option<Vec<Statement>> {
-    let mut parser = Parser::new(text, 0)?;
+    let mut parser = ProgramParser::new(text, 0)?;
     let mut found = Vec::new();
     while parser.peek().is_some() {
         parser.statement(&mut found)?;
@@ -33,7 +33,7 @@ enum Block {
     Indentation(usize),
 }
 
-impl Parser<'_> {
+impl ProgramParser<'_> {
     fn line(&self) -> Option<usize> {
         match self.tokens.get(self.at)?.kind {
             TokenKind::Line(indentation) => Some(indentation),
@@ -68,7 +68,7 @@ impl Parser<'_> {
         }
         self.read(found)?;
         let _ = self.take_sign(";");
-        // Each statement has a line of its own, or ends before a bracket.
+        // Each statement has its own line, or ends before a bracket.
         let ends = self.line().is_some()
             || self.tokens.get(self.at).is_none()
             || self.is_sign("}")

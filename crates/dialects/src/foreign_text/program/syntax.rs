@@ -11,7 +11,7 @@ pub(in crate::foreign_text) enum Expression {
     Name(String),
     Field(Box<Expression>, String),
     Index(Box<Expression>, Box<Expression>),
-    Call(Box<Expression>, Vec<Argument>),
+    Call(Box<Expression>, Vec<ProgramArgument>),
     List(Vec<Expression>),
     Object(Vec<(String, Expression)>),
     Binary(&'static str, Box<Expression>, Box<Expression>),
@@ -25,7 +25,7 @@ pub(in crate::foreign_text) enum Expression {
 
 /// An argument of a call, with its name if it has one.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::foreign_text) struct Argument {
+pub(in crate::foreign_text) struct ProgramArgument {
     pub(in crate::foreign_text) name: Option<String>,
     pub(in crate::foreign_text) value: Expression,
 }
@@ -42,12 +42,12 @@ pub(in crate::foreign_text) struct Comprehension {
 /// A function with its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::foreign_text) struct FunctionDefinition {
-    pub(in crate::foreign_text) parameters: Vec<Parameter>,
+    pub(in crate::foreign_text) parameters: Vec<FunctionParameter>,
     pub(in crate::foreign_text) body: Vec<Statement>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::foreign_text) struct Parameter {
+pub(in crate::foreign_text) struct FunctionParameter {
     pub(in crate::foreign_text) name: String,
     pub(in crate::foreign_text) kind: Option<String>,
     pub(in crate::foreign_text) default: Option<Expression>,
@@ -60,7 +60,7 @@ pub(in crate::foreign_text) enum Statement {
     Run(Expression),
     If(Expression, Vec<Statement>, Vec<Statement>),
     ForEach(String, Expression, Vec<Statement>),
-    /// The statements, and those that run if one of them fails.
+    /// The statements of `try`, and those that run if one of them fails.
     Try(Vec<Statement>, Vec<Statement>),
     Return(Option<Expression>),
     Define(String, FunctionDefinition),
@@ -77,14 +77,14 @@ impl Expression {
         let mut parts = name.split('.');
         let first = Self::Name(parts.next().unwrap_or_default().to_owned());
         let function = parts.fold(first, |of, part| Self::Field(of.into(), part.to_owned()));
-        let arguments = arguments.into_iter().map(|(name, value)| Argument {
+        let arguments = arguments.into_iter().map(|(name, value)| ProgramArgument {
             name: Some(name),
             value,
         });
         Self::Call(function.into(), arguments.collect())
     }
 
-    /// The literal text, if it is one.
+    /// The text, if the expression is a string literal.
     pub(in crate::foreign_text) fn as_text(&self) -> Option<&str> {
         match self {
             Self::Literal(value) => value.as_text(),
@@ -92,7 +92,7 @@ impl Expression {
         }
     }
 
-    /// The names of a path such as `a.b.c`; empty if it is none.
+    /// The names of a path such as `a.b.c`; empty if the expression is not a path.
     pub(in crate::foreign_text) fn dotted(&self) -> Vec<&str> {
         match self {
             Self::Name(name) => vec![name],

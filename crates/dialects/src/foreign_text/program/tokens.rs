@@ -4,7 +4,7 @@ use crate::native::quoted_length;
 
 /// A token, and the byte at which it begins.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Token<'t> {
+pub(super) struct ProgramToken<'t> {
     pub(super) at: usize,
     pub(super) kind: TokenKind<'t>,
 }
@@ -14,7 +14,7 @@ pub(super) enum TokenKind<'t> {
     Name(&'t str),
     Number(&'t str),
     /// A text in quotes.
-    Text(Vec<Piece<'t>>),
+    Text(Vec<StringPart<'t>>),
     Sign(&'static str),
     /// The start of a line with the number of blanks before its first sign.
     Line(usize),
@@ -22,7 +22,7 @@ pub(super) enum TokenKind<'t> {
 
 /// A part of a text in quotes.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Piece<'t> {
+pub(super) enum StringPart<'t> {
     Literal(String),
     /// The source of an expression.
     Code(&'t str),
@@ -37,7 +37,7 @@ const SIGNS: [&str; 53] = [
 ];
 
 /// The tokens of `text`; `None` if a text in quotes does not end, or a sign is unknown.
-pub(super) fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
+pub(super) fn tokens(text: &str) -> Option<Vec<ProgramToken<'_>>> {
     let mut found = Vec::new();
     let mut at = 0;
     let mut starts_line = true;
@@ -61,13 +61,14 @@ pub(super) fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
         }
         if let Some(length) = comment(rest, starts_line) {
             // Behind a value, `//` divides in Python.
-            let follows_value = found
-                .last()
-                .is_some_and(|token: &Token<'_>| match &token.kind {
-                    TokenKind::Sign(sign) => matches!(*sign, ")" | "]"),
-                    TokenKind::Name(_) | TokenKind::Number(_) | TokenKind::Text(_) => true,
-                    TokenKind::Line(_) => false,
-                });
+            let follows_value =
+                found
+                    .last()
+                    .is_some_and(|token: &ProgramToken<'_>| match &token.kind {
+                        TokenKind::Sign(sign) => matches!(*sign, ")" | "]"),
+                        TokenKind::Name(_) | TokenKind::Number(_) | TokenKind::Text(_) => true,
+                        TokenKind::Line(_) => false,
+                    });
             if rest.starts_with("//") && follows_value && !starts_line {
                 return None;
             }
@@ -76,13 +77,13 @@ pub(super) fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
         }
         if std::mem::take(&mut starts_line) {
             let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
-            found.push(Token {
+            found.push(ProgramToken {
                 at,
                 kind: TokenKind::Line(at - start),
             });
         }
         let (kind, length) = token(rest)?;
-        found.push(Token { at, kind });
+        found.push(ProgramToken { at, kind });
         at += length;
     }
     Some(found)
@@ -131,7 +132,7 @@ fn token(rest: &str) -> Option<(TokenKind<'_>, usize)> {
 }
 
 /// The pieces of the text in quotes at the start of `rest`, and its length.
-fn quoted(rest: &str, is_formatted: bool, is_raw: bool) -> Option<(Vec<Piece<'_>>, usize)> {
+fn quoted(rest: &str, is_formatted: bool, is_raw: bool) -> Option<(Vec<StringPart<'_>>, usize)> {
     let quote = rest.chars().next()?;
     let triple = ["\"\"\"", "'''"]
         .iter()
@@ -158,7 +159,7 @@ fn quoted(rest: &str, is_formatted: bool, is_raw: bool) -> Option<(Vec<Piece<'_>
 }
 
 /// The literal and the inserted parts of the `inside` of a text.
-fn pieces<'t>(inside: &'t str, opening: Option<&str>, is_raw: bool) -> Option<Vec<Piece<'t>>> {
+fn pieces<'t>(inside: &'t str, opening: Option<&str>, is_raw: bool) -> Option<Vec<StringPart<'t>>> {
     let mut found = Vec::new();
     let mut literal = String::new();
     let mut rest = inside;
@@ -169,7 +170,7 @@ fn pieces<'t>(inside: &'t str, opening: Option<&str>, is_raw: bool) -> Option<Ve
                 'n' => '\n',
                 't' => '\t',
                 'r' => '\r',
-                // The end of the line is left out.
+                // The line break is not included.
                 '\n' => {
                     rest = &rest[2..];
                     continue;
@@ -191,9 +192,9 @@ fn pieces<'t>(inside: &'t str, opening: Option<&str>, is_raw: bool) -> Option<Ve
             let code = &rest[open.len()..];
             let end = closing_brace(code)?;
             if !literal.is_empty() {
-                found.push(Piece::Literal(std::mem::take(&mut literal)));
+                found.push(StringPart::Literal(std::mem::take(&mut literal)));
             }
-            found.push(Piece::Code(&code[..end]));
+            found.push(StringPart::Code(&code[..end]));
             rest = &code[end + 1..];
             continue;
         }
@@ -201,7 +202,7 @@ fn pieces<'t>(inside: &'t str, opening: Option<&str>, is_raw: bool) -> Option<Ve
         rest = &rest[sign.len_utf8()..];
     }
     if !literal.is_empty() || found.is_empty() {
-        found.push(Piece::Literal(literal));
+        found.push(StringPart::Literal(literal));
     }
     Some(found)
 }

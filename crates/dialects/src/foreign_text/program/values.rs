@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use planwright_core::Value;
 
-use super::builder::{Builder, Meaning};
-use super::syntax::{Argument, Comprehension, Expression, FunctionDefinition, Statement};
+use super::builder::{Builder, NameMeaning};
+use super::syntax::{Comprehension, Expression, FunctionDefinition, ProgramArgument, Statement};
 use crate::foreign_plans::escaped;
 
 /// Fields of answers that are texts.
@@ -20,9 +20,9 @@ impl Builder {
         Some(match expression {
             Expression::Literal(value) => escaped(value),
             Expression::Name(name) => match self.resolve(name)? {
-                Meaning::Constant(value) => escaped(&value),
-                Meaning::Path(path) => reference(&path),
-                Meaning::Items => return None,
+                NameMeaning::Constant(value) => escaped(&value),
+                NameMeaning::Path(path) => reference(&path),
+                NameMeaning::Items => return None,
             },
             Expression::List(items) => {
                 let items = items.iter().map(|item| self.value(item));
@@ -68,7 +68,7 @@ impl Builder {
             }
             // An inserted value is a text anyway.
             Expression::Call(function, arguments) if is_conversion(function) => {
-                let [Argument { name: None, value }] = &arguments[..] else {
+                let [ProgramArgument { name: None, value }] = &arguments[..] else {
                     return None;
                 };
                 self.text(value)
@@ -96,9 +96,9 @@ impl Builder {
                 parts.collect::<Option<Vec<_>>>()?.join(" + ")
             }
             Expression::Name(name) => match self.resolve(name)? {
-                Meaning::Constant(value) => literal(&value)?,
-                Meaning::Path(path) => path,
-                Meaning::Items => return None,
+                NameMeaning::Constant(value) => literal(&value)?,
+                NameMeaning::Path(path) => path,
+                NameMeaning::Items => return None,
             },
             Expression::Field(of, name) => {
                 if let [root, ..] = expression.dotted().as_slice()
@@ -137,7 +137,7 @@ impl Builder {
                     *operator,
                     "==" | "!=" | "<" | "<=" | ">" | ">=" | "+" | "-" | "*" | "??"
                 );
-                // `a || b` of values is one of them, which differs between languages.
+                // The value of `a || b` differs between languages.
                 let is_logical = matches!(*operator, "&&" | "||");
                 if is_logical {
                     let are_truths = is_truth(left) && is_truth(right);
@@ -145,7 +145,7 @@ impl Builder {
                 }
                 is_known.then_some(())?;
                 let left = self.operand(left)?;
-                // `a ?? f()` calls only if there is no `a`.
+                // `a ?? f()` makes the call only if `a` is missing.
                 let right = if *operator == "??" {
                     self.guarded(format!("{left} == null"), |inner| inner.operand(right))?
                 } else {
@@ -185,7 +185,7 @@ impl Builder {
         )
     }
 
-    /// `left in right`, which is a search in a text if `right` is one.
+    /// `left in right`, which is a substring search if `right` is a text.
     fn membership(&mut self, left: &Expression, right: &Expression) -> Option<String> {
         let is_text = left.as_text().is_some()
             && match right {
@@ -219,10 +219,12 @@ impl Builder {
             }
             Expression::Not(inner) => Some(format!("!({})", self.condition(inner)?)),
             Expression::Name(name) => match self.resolve(name)? {
-                Meaning::Path(path) if self.is_output(&path) => Some(format!("size({path}) > 0")),
-                Meaning::Path(path) => Some(path),
-                Meaning::Constant(value) => literal(&value),
-                Meaning::Items => None,
+                NameMeaning::Path(path) if self.is_output(&path) => {
+                    Some(format!("size({path}) > 0"))
+                }
+                NameMeaning::Path(path) => Some(path),
+                NameMeaning::Constant(value) => literal(&value),
+                NameMeaning::Items => None,
             },
             Expression::Field(of, name) if matches!(&**name, "length" | "size") => {
                 Some(format!("size({}) > 0", self.operand(of)?))
@@ -246,7 +248,7 @@ impl Builder {
         self.mapped(list, name, condition, Some(value))
     }
 
-    /// The items of `list` for which `condition` holds, each as `value`; with calls in it, the steps of a loop.
+    /// The items of `list` that satisfy `condition`, each mapped to `value`. If `value` has calls, this is a loop of steps.
     pub(super) fn mapped(
         &mut self,
         list: &Expression,
@@ -271,7 +273,7 @@ impl Builder {
     }
 
     /// A call of a function of the language, of a method, or of a tool.
-    fn call(&mut self, function: &Expression, arguments: &[Argument]) -> Option<String> {
+    fn call(&mut self, function: &Expression, arguments: &[ProgramArgument]) -> Option<String> {
         if let Expression::Field(of, method) = function
             && self.is_data(of)
         {
@@ -340,7 +342,12 @@ impl Builder {
     }
 
     /// A method of the value `of`.
-    fn method(&mut self, of: &Expression, name: &str, arguments: &[Argument]) -> Option<String> {
+    fn method(
+        &mut self,
+        of: &Expression,
+        name: &str,
+        arguments: &[ProgramArgument],
+    ) -> Option<String> {
         let values: Vec<&Expression> = arguments.iter().map(|argument| &argument.value).collect();
         if let [Expression::Function(FunctionDefinition { parameters, body })] = &values[..] {
             let [parameter] = &parameters[..] else {

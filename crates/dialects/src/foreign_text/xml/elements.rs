@@ -17,11 +17,11 @@ pub(super) fn range(text: &str) -> Option<Range<usize>> {
     let mut starts = text.match_indices('<').map(|(at, _)| at);
     let start = starts.find(|at| is_element(*at))?;
     let end = text.rfind('>')? + 1;
-    // Words may say under which condition the calls are made; what is behind them is left to the reader.
+    // Words before the elements may state a condition of the calls; text after them is left to the reader.
     (start < end && !text[..start].contains(['{', '(', '='])).then_some(start..end)
 }
 
-/// The elements of `text`, which has nothing else; `None` if it is malformed, or too deep.
+/// The elements of `text`; `None` if it has other content, is malformed, or nested too deeply.
 pub(super) fn read(text: &str) -> Option<Vec<Element>> {
     let mut reader = Reader {
         rest: text.trim(),
@@ -150,7 +150,7 @@ impl Reader<'_> {
     }
 }
 
-/// `text` with characters in place of entities. A `&` that begins none is a character.
+/// `text` with characters in place of entities. A `&` that begins no entity is literal.
 fn decoded(text: &str) -> String {
     let mut decoded = String::with_capacity(text.len());
     let mut rest = text;

@@ -273,7 +273,7 @@ const KINDS: [&str; 9] = [
     "number", "integer", "int", "float", "boolean", "bool", "object", "array", "json",
 ];
 
-/// A text, or the JSON in it.
+/// A text, or the value of the JSON in it.
 fn scalar(written: &str) -> Value {
     let is_json = matches!(written, "true" | "false" | "null")
         || written.parse::<f64>().is_ok()

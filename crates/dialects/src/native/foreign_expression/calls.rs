@@ -1,6 +1,6 @@
 //! Functions of other languages, and the forms that have their effect here.
 
-use super::form::{Argument, Binding, Comprehension, Form, Kind};
+use super::form::{Argument, Binding, Form, Kind, LoopForm};
 use super::methods::method;
 
 /// Modules and classes with functions.
@@ -170,7 +170,7 @@ pub(super) fn function(name: &str, arguments: &[Argument]) -> Option<Form> {
 }
 
 /// `sum(x.a for x in list)` and others over the values of a loop.
-fn of_comprehension(name: &str, comprehension: &Comprehension) -> Option<Form> {
+fn of_comprehension(name: &str, comprehension: &LoopForm) -> Option<Form> {
     let test = |name: &str| {
         let list = comprehension.filtered();
         let text = format!(

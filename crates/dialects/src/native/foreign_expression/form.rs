@@ -1,4 +1,4 @@
-//! Expressions as they are written in this dialect, with what is known of them.
+//! Native expressions, with their known properties.
 
 /// Knowledge about the value of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,19 +73,19 @@ pub(super) enum Argument {
     /// `x => body`, `lambda x: body`.
     Function(Vec<String>, Form),
     /// `value for x in list if condition`.
-    Loop(Comprehension),
+    Loop(LoopForm),
 }
 
 /// `value for variable in list if condition`.
 #[derive(Clone, Debug)]
-pub(super) struct Comprehension {
+pub(super) struct LoopForm {
     pub(super) value: Form,
     pub(super) variable: String,
     pub(super) list: Form,
     pub(super) condition: Option<Form>,
 }
 
-impl Comprehension {
+impl LoopForm {
     /// The list, without the items that do not fulfil the condition.
     pub(super) fn filtered(&self) -> String {
         let list = self.list.within(Binding::Value);
@@ -136,7 +136,7 @@ pub(super) fn text(inside: &str) -> Form {
     Form::value(format!("'{inside}'"), Kind::Text)
 }
 
-/// The list of `values`, joined with the lists that are spread in it.
+/// The list of `values`, with spread lists concatenated.
 pub(super) fn list(values: Vec<Argument>) -> Option<Form> {
     if let [Argument::Loop(comprehension)] = values.as_slice() {
         return Some(comprehension.mapped());

@@ -1,7 +1,7 @@
-//! Expressions of Python, JavaScript and Jinja as a whole, in the form that has their effect here.
+//! Translation of whole expressions of Python, JavaScript and Jinja into native ones.
 //!
-//! The form is advice in an error only, and what the expression is read as for further checks. It need not be exact in every
-//! corner of these languages, but it is always readable here.
+//! The translation is only advice in an error, and the expression that further checks use. It may differ from the original in
+//! corner cases of these languages, but it is always readable.
 
 mod calls;
 mod form;
@@ -13,15 +13,15 @@ mod tokens;
 use planwright_core::expression::{MAX_EXPRESSION_CHARS, PatternBudget};
 
 pub(super) use self::calls::numbers;
-use self::parser::Parser;
+use self::parser::ForeignParser;
 
-/// The form of `text` in this dialect; `None` if it is not known, or is `text` itself.
+/// The native form of `text`; `None` if there is none, or it is `text` itself.
 pub(super) fn exact_form(text: &str, patterns: &mut PatternBudget) -> Option<String> {
     if text.chars().count() > MAX_EXPRESSION_CHARS {
         return None;
     }
     let tokens = tokens::tokens(text)?;
-    let form = Parser::new(&tokens).whole()?;
+    let form = ForeignParser::new(&tokens).whole()?;
     let is_shown = form != text.trim() && !form.contains(['`', '\n']);
     (is_shown && super::reference::is_readable(&form, patterns)).then_some(form)
 }

@@ -1,12 +1,12 @@
-//! The operands of expressions: names, literals, calls, and what stands in brackets.
+//! The operands of expressions: names, literals, calls, and expressions in brackets.
 
 use super::calls;
-use super::form::{Argument, Binding, Comprehension, Form, Kind, joined, list, text};
+use super::form::{Argument, Binding, Form, Kind, LoopForm, joined, list, text};
 use super::methods;
-use super::parser::Parser;
+use super::parser::ForeignParser;
 use super::tokens::{Token, tokens};
 
-impl Parser<'_> {
+impl ForeignParser<'_> {
     pub(super) fn postfix(&mut self) -> Option<Form> {
         let mut form = self.primary()?;
         loop {
@@ -40,7 +40,7 @@ impl Parser<'_> {
                     self.at += 1;
                     form = self.index(&form)?;
                 }
-                // The assertion of TypeScript that a value is there.
+                // TypeScript's assertion that a value is not null.
                 "!" => self.at += 1,
                 "|" => {
                     self.at += 1;
@@ -231,7 +231,7 @@ impl Parser<'_> {
         } else {
             None
         };
-        Some(Argument::Loop(Comprehension {
+        Some(Argument::Loop(LoopForm {
             value,
             variable,
             list,
@@ -239,7 +239,7 @@ impl Parser<'_> {
         }))
     }
 
-    /// The parameters of a function, with the sign that ends them; the cursor stays if there is no function.
+    /// The parameters of a function, with the sign that ends them; the cursor does not move if there is no function.
     fn parameters(&mut self) -> Option<Vec<String>> {
         let start = self.at;
         let is_lambda = self.takes_word("lambda");
@@ -265,7 +265,7 @@ impl Parser<'_> {
     }
 }
 
-/// The text with the content `inside`, whose expressions stand between `opening` and `}`.
+/// The text with the content `inside`, whose expressions are between `opening` and `}`.
 fn template(inside: &str, opening: &str, depth: usize) -> Option<Form> {
     let mut texts = Vec::new();
     let mut values = Vec::new();
@@ -274,7 +274,7 @@ fn template(inside: &str, opening: &str, depth: usize) -> Option<Form> {
         let (expression, after) = after.split_once('}')?;
         // A format such as `{x:.2f}` has no form here.
         let tokens = tokens(expression)?;
-        let mut parser = Parser {
+        let mut parser = ForeignParser {
             tokens: &tokens,
             at: 0,
             depth: depth + 1,

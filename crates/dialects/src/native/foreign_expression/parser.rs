@@ -7,13 +7,13 @@ use super::tokens::Token;
 pub(super) const MAX_DEPTH: usize = 24;
 
 /// The state of parsing.
-pub(super) struct Parser<'t> {
+pub(super) struct ForeignParser<'t> {
     pub(super) tokens: &'t [Token<'t>],
     pub(super) at: usize,
     pub(super) depth: usize,
 }
 
-impl<'t> Parser<'t> {
+impl<'t> ForeignParser<'t> {
     pub(super) fn new(tokens: &'t [Token<'t>]) -> Self {
         Self {
             tokens,
@@ -98,7 +98,7 @@ impl<'t> Parser<'t> {
                 );
                 continue;
             }
-            // A value behind `or` stands for one that is missing.
+            // A value after `or` replaces a missing one.
             let is_value = matches!(right.kind, Kind::Text | Kind::Number | Kind::List);
             let (sign, kind) = if is_default || (is_value && left.kind == Kind::Path) {
                 ("??", right.kind)

@@ -114,7 +114,7 @@ const KNOWN: [&str; 16] = [
     "note",
 ];
 
-/// The arguments in a list of `{"name": …, "value": …}`; `None` if it has anything else.
+/// The arguments in a list of `{"name": …, "value": …}`; `None` if it has other items.
 fn named_arguments(items: &[Item]) -> Option<Vec<ItemEntry>> {
     let entries = items.iter().map(|item| {
         let [_, _] = item.as_object()? else {

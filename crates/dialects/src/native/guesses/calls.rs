@@ -31,8 +31,7 @@ const MAX_SHOWN_ARGS: usize = 1000;
 const CALL_NAMES: [&str; 5] = ["name", "tool", "tool_name", "toolName", "function"];
 
 impl Guesses<'_> {
-    /// Reads a call that is made if the one of its step fails, `"fallback": {"tool": …}` or `"on_error": {"tool": …}`: it is a step of
-    /// its own.
+    /// Reads a fallback call, `"fallback": {"tool": …}` or `"on_error": {"tool": …}`, which becomes a separate step.
     pub(super) fn fallback_calls(&mut self, items: &mut Vec<Item>) {
         for mut item in std::mem::take(items) {
             let place = item.place;

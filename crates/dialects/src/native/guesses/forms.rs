@@ -12,7 +12,7 @@ use super::words::{
     is_step_field, negates,
 };
 use super::{Guesses, field, get, has};
-use crate::document::{Item, ItemEntry, ItemKind, article, quote};
+use crate::document::{Item, ItemEntry, ItemKind, quote, with_article};
 
 /// The maximum length of a value in advice, in bytes.
 const MAX_SHOWN: usize = 300;
@@ -34,7 +34,7 @@ const HANDLERS: [&str; 9] = [
     "action", "type", "strategy", "policy", "mode", "do", "then", "behavior", "handling",
 ];
 
-/// Fields that say what is given in place of an output, inside of `on_error`.
+/// Fields of `on_error` that contain the replacement output.
 const DEFAULTS: [&str; 8] = [
     "default",
     "value",
@@ -46,10 +46,10 @@ const DEFAULTS: [&str; 8] = [
     "set",
 ];
 
-/// The longest name in which a typing error is searched, in bytes.
+/// The maximum length in bytes of a name that is searched for a typing error.
 const MAX_MISSPELT: usize = 40;
 
-/// The shortest name in which a typing error is searched, in letters.
+/// The minimum length in letters of a name that is searched for a typing error.
 const MIN_MISSPELT: usize = 4;
 
 impl Guesses<'_> {
@@ -110,7 +110,7 @@ impl Guesses<'_> {
     fn wrong_form(&mut self, entry: &ItemEntry, help: &str) {
         let found = match &entry.item.kind {
             ItemKind::Text(text) => quote(text),
-            _ => article(entry.item.kind_word()),
+            _ => with_article(entry.item.kind_word()),
         };
         let message = format!("`{}` cannot be {found}", entry.key);
         let diagnostic = Diagnostic::error(Code::InvalidFieldValue, message);
@@ -233,7 +233,7 @@ impl Guesses<'_> {
                 FOR_EACH_BODIES.contains(&&*field.key) && only_step(&field.item).is_some()
             })
         };
-        // The call stands in the loop, or beside it.
+        // The call is inside the loop, or beside it.
         let found = match entries.iter_mut().find(|entry| is_loop(entry)) {
             Some(entry) => match &mut entry.item.kind {
                 ItemKind::Object(fields) => body(fields).map(|at| fields.remove(at)),
@@ -302,7 +302,7 @@ impl Guesses<'_> {
             let name = normal(&entry.key);
             let first = name.chars().next();
             let is_same = |word: &str| {
-                // The first letter is seldom wrong, and few words have it, which saves most comparisons.
+                // The first letter is rarely wrong, and few words share it, which saves most comparisons.
                 if word.chars().next() != first {
                     return false;
                 }
@@ -369,7 +369,7 @@ fn normal(name: &str) -> String {
         .collect()
 }
 
-/// The step in `item`, if it is one, or a list of one.
+/// The step in `item`: the item itself, or the only item of a list.
 fn only_step(item: &Item) -> Option<&Item> {
     let only = match item.as_list() {
         Some([only]) => only,

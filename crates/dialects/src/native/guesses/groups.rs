@@ -117,8 +117,8 @@ const ARE_PARALLEL: &str = "put these steps into `steps`: those that do not refe
 
 const ARE_UNCERTAIN: &str = "put these steps into `steps`, each with `\"when\": \"${…}\"`, those of `else` with `\"when\": \"${!(…)}\"`";
 
-/// Moves the fields `entries`, which are left beside the steps of a group, into each of `steps` if they mean the same there.
-/// Returns the key of the first that does not; then the steps are not complete.
+/// Moves the fields `entries` of a group into each of its `steps`, where they have the same meaning. Returns the key of the first
+/// field that cannot move; the steps are then incomplete.
 fn fixed_field(
     group: &str,
     entries: &[ItemEntry],
@@ -172,7 +172,7 @@ fn inside(text: &str) -> &str {
     inside.unwrap_or(text)
 }
 
-/// The condition in `entry`, as an expression; `None` if it is none.
+/// The condition in `entry`, as an expression; otherwise `None`.
 pub(super) fn condition_of(entry: &ItemEntry) -> Option<String> {
     let condition = expression_of(inside(entry.item.as_text()?))?;
     Some(if negates(&entry.key) {
@@ -182,7 +182,8 @@ pub(super) fn condition_of(entry: &ItemEntry) -> Option<String> {
     })
 }
 
-/// Makes `step` depend on `condition` besides its own; `None` if its own is not an expression, or belongs to the branches in it.
+/// Adds `condition` to that of `step`; `None` if the step's own condition is not an expression, or applies to branches inside the
+/// step.
 fn add_condition(step: &mut Item, condition: &str) -> Option<()> {
     let place = step.place;
     if matches!(group_of(step).as_deref(), Some("if" | "then" | "cases")) {
@@ -310,7 +311,7 @@ fn branches(
         .iter()
         .position(|entry| matches!(&*entry.key, "else" | "otherwise"));
     let other = other.map(|at| entries.remove(at).item);
-    // Words in place of steps may name a step, or say that nothing is done.
+    // A text in place of steps may name a step, or mean that nothing is done.
     let has_steps = |item: &Item| match &item.kind {
         ItemKind::List(items) => items.is_empty() || are_steps(item),
         ItemKind::Object(_) => is_step(item),
@@ -409,7 +410,7 @@ fn hoist_branches(item: &mut Item) {
 /// Words for the value of a `switch`.
 const SWITCH: [&str; 4] = ["switch", "on", "match", "expression"];
 
-/// `steps`, each after the one before it; `None` if one to wait for has no id, or is a group.
+/// `steps`, each after the one before it; `None` if a step to wait for has no id, or is a group.
 fn chain(mut steps: Vec<Item>) -> Option<Vec<Item>> {
     if steps.iter().any(|step| group_of(step).is_some()) {
         return None;
@@ -421,8 +422,8 @@ fn chain(mut steps: Vec<Item>) -> Option<Vec<Item>> {
     Some(steps)
 }
 
-/// The step that does `steps` for each item of `over`: the only one of them, or a plan of its own that gets the item and the outputs
-/// of steps `before` as its inputs. `None` if it has no name, or uses the inputs of the plan around it.
+/// The step that runs `steps` for each item of `over`: the only one of them, or one with an inner plan, which receives the item
+/// and the outputs of the steps `before` as inputs. `None` if it has no name, or uses the inputs of the plan around it.
 fn loop_of(
     mut steps: Vec<Item>,
     entries: &mut Vec<ItemEntry>,
@@ -517,7 +518,7 @@ fn loop_of(
     }])
 }
 
-/// The word under which `item` holds other steps and no call of its own.
+/// The field of `item` that holds other steps, if `item` makes no call itself.
 pub(super) fn group_of(item: &Item) -> Option<Arc<str>> {
     let entries = item.as_object()?;
     if entries.iter().any(has_branches) {

@@ -1,7 +1,7 @@
 //! Guesses of plans: words of people, models and other systems in place of the fields of this dialect.
 //!
-//! Each is an error that says what to write; the value is read as what was meant, so that no other problem is reported for it
-//! and all others are found at once. Only texts for people, which change nothing in a run, are read with a note.
+//! Each is an error that says what to write. The value is read with its intended meaning, so that it causes no follow-up errors
+//! and all others are found at once. Only texts for people, which have no effect on a run, get a note instead of an error.
 
 mod arguments;
 mod calls;
@@ -42,7 +42,7 @@ pub(super) struct Guesses<'a> {
     pub(super) source: &'a mut SourceText,
     pub(super) sink: &'a mut DiagnosticSink,
     pub(super) limits: ReadLimits,
-    /// The words for people, with the place of the first.
+    /// The fields for people, with the place of the first.
     ignored: Vec<String>,
     first_ignored: Option<Place>,
     /// The edits that write them as fields of this dialect, or remove marks of other formats.
@@ -96,7 +96,7 @@ pub(crate) fn resembles_step(root: &Item) -> bool {
     is_step(root)
 }
 
-/// Returns true if each step of the list in `root` has an id, or a word for it, besides its call.
+/// Returns true if each step of the list in `root` has an id, or another word for it, beside its call.
 pub(crate) fn has_named_steps(root: &Item) -> bool {
     let words = [
         "id",
@@ -116,7 +116,7 @@ pub(crate) fn has_named_steps(root: &Item) -> bool {
     ];
     let is_named = |step: &Item| words.iter().any(|word| step.has(word)) && is_step(step);
     let steps = steps_of(root).and_then(Item::as_list);
-    // Where outputs have names, that of the last step needs none.
+    // If outputs have names, the last step may lack one.
     let saves = |step: &Item| words[7..].iter().any(|word| step.has(word));
     let steps = steps.and_then(|steps| steps.split_last());
     steps.is_some_and(|(last, before)| {
@@ -125,7 +125,7 @@ pub(crate) fn has_named_steps(root: &Item) -> bool {
     })
 }
 
-/// Returns true if the field `key` says something to people or about the format only.
+/// Returns true if the field `key` is only for people, or only describes the format.
 pub(crate) fn is_for_people(key: &str, item: &Item) -> bool {
     (FOR_PEOPLE.contains(&key) && item.as_text().is_some()) || is_format_mark(key, item)
 }
@@ -337,7 +337,7 @@ impl Guesses<'_> {
         }
     }
 
-    /// Renames the fields that are words for others, and reports each.
+    /// Renames fields whose name is another word for a native field, and reports each.
     fn rename(
         &mut self,
         entries: &mut [ItemEntry],
@@ -464,7 +464,7 @@ impl Guesses<'_> {
             return;
         };
         let words = self.ignored.join(", ");
-        // The last field of an object goes with the comma before it, which may belong to another field that goes.
+        // The last field is removed with the comma before it, which may belong to another removed field.
         let mut edits = std::mem::take(&mut self.ignored_edits);
         edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
         let mut end = 0;

@@ -186,7 +186,7 @@ impl Names {
         (replaced != text).then_some(replaced)
     }
 
-    /// `text` with the paths in place of the names, which are added to `used`; `None` if it has none of them.
+    /// `text` with paths in place of names; these names are added to `used`; `None` if it has none of them.
     fn replaced(&self, text: &str, used: &mut HashSet<Arc<str>>) -> Option<String> {
         let mut replaced = String::new();
         let mut is_changed = false;
@@ -224,7 +224,7 @@ fn opening(text: &str) -> Option<usize> {
     })
 }
 
-/// `text` with `${path}` in place of `{{path}}`, where that begins with one of `roots`.
+/// `text` with `${path}` in place of `{{path}}`, if `path` begins with one of `roots`.
 fn with_own_signs(text: &str, roots: &HashSet<String>) -> String {
     let mut written = String::new();
     let mut rest = text;
@@ -258,7 +258,8 @@ fn is_of_name(sign: char) -> bool {
 }
 
 impl Names {
-    /// `expression` with paths in place of the names with which a path begins, which are added to `used`; `None` if it has none.
+    /// `expression` with paths in place of the names at the start of its paths; these names are added to `used`; `None` if it has
+    /// none.
     fn with_paths(&self, expression: &str, used: &mut HashSet<Arc<str>>) -> Option<String> {
         let mut replaced = String::new();
         let mut at = 0;
@@ -267,7 +268,7 @@ impl Names {
         for (start, sign) in expression.char_indices() {
             let is_apart = !is_of_name(before) && before != '.';
             match quote {
-                // What follows a backslash does not close the text.
+                // A quote after a backslash does not close the text.
                 Some(_) if before == '\\' => {
                     before = ' ';
                     continue;

@@ -84,7 +84,7 @@ fn base(items: &mut [Item], ids: &HashSet<&str>) -> Option<usize> {
         for waits_for in after_of(item).into_iter().flatten() {
             if let Some(position) = position(waits_for, ids) {
                 is_found = true;
-                // A step waits for another one, and for one that exists.
+                // A step can wait only for another, existing step.
                 from_zero &= position < count && position != index;
                 from_one &= (1..=count).contains(&position) && position != index + 1;
             }

@@ -174,7 +174,7 @@ impl Guesses<'_> {
                 expression
             };
             let help = format!("write `\"{target}\": \"${{{expression}}}\"`");
-            // Words of other languages that became operators may stand in a text of the expression as well.
+            // The words that were replaced by operators may also occur inside a string of the expression.
             let is_literal = |text: &Arc<str>| text.contains(&*expression);
             let edits = if negates || entry.item.as_text().is_some_and(is_literal) {
                 let value = json(&format!("${{{expression}}}"));
@@ -305,7 +305,7 @@ impl Guesses<'_> {
         ))
     }
 
-    /// Gives ids to steps that have none, and reports all of them at once.
+    /// Assigns ids to steps without one, with one diagnostic for all of them.
     fn add_ids(&mut self, items: &mut [Item]) {
         if items
             .iter()
@@ -361,7 +361,7 @@ fn is_success(outcomes: &Item) -> bool {
     outcomes.is_some_and(|outcomes| !outcomes.is_empty() && outcomes.iter().all(is_success))
 }
 
-/// Returns true if a field of the step may be an argument of its call: it has no other arguments.
+/// Returns true if fields of the step may be arguments of its call, because it has no `args`.
 pub(super) fn may_have_loose_arguments(entries: &[ItemEntry]) -> bool {
     let names = ["tool", "name"];
     let calls = TOOL.iter().chain(&names).any(|word| has(entries, word));

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use super::translation::{Language, quoted_length, translated};
 use crate::document::{Item, ItemKind};
 
-/// The expression that a text without `${…}` is meant as; `None` if it is none.
+/// The expression in a text without `${…}`; otherwise `None`.
 pub(crate) fn expression_of(text: &str) -> Option<String> {
     expression_in(text, Language::Own)
 }
 
-/// The expression that the text in `language` without `${…}` is meant as; `None` if it is none.
+/// The expression in a text of `language` without `${…}`; otherwise `None`.
 pub(crate) fn expression_in(text: &str, language: Language) -> Option<String> {
     let text = text.trim();
     let stripped = [("${{", "}}"), ("{{", "}}")]
@@ -29,7 +29,7 @@ pub(crate) fn expression_in(text: &str, language: Language) -> Option<String> {
     translate(text).or_else(|| translate(&with_methods(text)?))
 }
 
-/// The maximum depth of groups of steps in which ids are searched.
+/// The maximum depth of groups of steps that are searched for ids.
 const MAX_GROUPS: usize = 8;
 
 /// The ids of the steps in `item`, under any name.
@@ -78,7 +78,7 @@ pub(super) fn ids_in(item: &Item, depth: usize) -> HashSet<Arc<str>> {
     found
 }
 
-/// `expression` without the fields that other systems put behind the ids in `ids`: `a.result` and `steps.a.outputs` as `a`.
+/// `expression` without the fields that other systems write after the ids in `ids`: `a.result` and `steps.a.outputs` as `a`.
 pub(crate) fn without_output_fields(expression: &str, ids: &HashSet<Arc<str>>) -> String {
     const FIELDS: [&str; 4] = [".outputs", ".output", ".results", ".result"];
     let is_part = |sign: char| sign.is_alphanumeric() || sign == '_';
@@ -121,7 +121,7 @@ pub(crate) fn without_output_fields(expression: &str, ids: &HashSet<Arc<str>>) -
     written
 }
 
-/// Returns true if `text` is an expression of this dialect as it stands, by what is readable and by what it can mean.
+/// Returns true if `text` is a native expression as written: it is readable and makes sense as an expression.
 pub(in crate::native) fn is_own_expression(text: &str) -> bool {
     translated(text, Language::Own).is_some_and(|translated| translated == text.trim_end())
 }
@@ -139,7 +139,7 @@ const METHODS: [(&str, &str); 9] = [
     (" matches ", "matches"),
 ];
 
-/// Words after a value that say something about it.
+/// Words after a value that state a property of it.
 const STATES: [(&str, &str); 9] = [
     (" is not empty", ".size() > 0"),
     (" is empty", ".size() == 0"),
@@ -152,7 +152,7 @@ const STATES: [(&str, &str); 9] = [
     (" is true", " == true"),
 ];
 
-/// The expression that a sentence such as `a contains 'b'` or `a is not empty` is meant as.
+/// The expression for a sentence such as `a contains 'b'` or `a is not empty`.
 fn with_methods(text: &str) -> Option<String> {
     let is_value = |text: &str| crate::native::reference::is_expression(text);
     for (words, method) in METHODS {
@@ -198,7 +198,7 @@ pub(super) fn bare_name(text: &str) -> Option<String> {
 
 /// The path of the output of the step `id`.
 pub(crate) fn path_of(id: &str) -> String {
-    // These have a meaning of their own in references.
+    // These names have a special meaning in references.
     let is_other = matches!(id, "item" | "index" | "last");
     if !is_other && bare_name(id).as_deref() == Some(id) {
         return id.to_owned();

@@ -12,7 +12,7 @@ use super::{Guesses, field, get, has};
 use crate::document::edits::{field_edits, json, removal};
 use crate::document::{Item, ItemEntry, ItemKind, quote};
 
-/// Words of fields that are left out, because steps run in parallel anyway.
+/// Names of fields that are superfluous, because steps run in parallel anyway.
 const PARALLEL: &[&str] = &["parallel", "async", "concurrent", "background"];
 
 /// Words of units that are as often arguments of a call.
@@ -229,9 +229,9 @@ pub(in crate::native) fn on_error_word(word: &str) -> Option<&'static str> {
 enum Replacement {
     /// Another field: its name, its value, and the value as it is written.
     Write(&'static str, ItemKind, String),
-    /// The field is left out, for this reason, although it may have been meant to change the order of steps.
+    /// The field is superfluous for this reason, although its author may have wanted another order of steps.
     LeaveOut(&'static str),
-    /// The field says what is so without it, for this reason.
+    /// The field states the default, for this reason.
     Remove(&'static str),
 }
 

@@ -1,4 +1,4 @@
-//! Guesses of the inputs and the output of a plan: lists of names, words for types, several outputs.
+//! Guesses of the inputs and the output of a plan: lists of names, other names of types, several outputs.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ fn type_of(word: &str) -> Option<&'static str> {
 }
 
 impl Guesses<'_> {
-    /// Reads words for types, `required` and `value` in the schemas of inputs.
+    /// Reads other names of types, `required` and `value` in the schemas of inputs.
     pub(super) fn input_schemas(&mut self, inputs: &mut Item) {
         let ItemKind::Object(entries) = &mut inputs.kind else {
             return;

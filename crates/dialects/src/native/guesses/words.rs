@@ -2,7 +2,7 @@
 
 use crate::document::{Item, ItemEntry, ItemKind};
 
-/// A field, and the words that stand for it.
+/// A field, and other words for it.
 pub(super) struct Synonyms {
     pub(super) field: &'static str,
     pub(super) words: &'static [&'static str],
@@ -185,7 +185,7 @@ pub(super) fn call_by_name(entries: &[ItemEntry]) -> Option<usize> {
     others.all(|(_, entry)| is_beside(entry)).then_some(at)
 }
 
-/// Returns true if `key` stands for a field of a step, or for steps in it.
+/// Returns true if `key` is a word for a field of a step, or for inner steps.
 fn stands_for_field(key: &str) -> bool {
     STEP.iter().any(|group| group.words.contains(&key))
         || [ARGS, GROUPS, OUTPUT_NAMES, FOR_PEOPLE]
@@ -390,7 +390,7 @@ pub(super) const PLAN: &[Synonyms] = &[
     },
 ];
 
-/// Words for the fields of a step. `name` and the fields of other units have rules of their own.
+/// Words for the fields of a step. `name` and fields in other units have separate rules.
 pub(super) const STEP: &[Synonyms] = &[
     Synonyms {
         field: "tool",
@@ -688,7 +688,7 @@ pub(super) const OUTPUT_NAMES: &[&str] = &[
     "saveResultAs",
 ];
 
-/// Words for what a step or a plan says to people. They change nothing in a run, so they are read with a note.
+/// Words for fields that are only for people. They have no effect on a run, so they get a note instead of an error.
 pub(super) const FOR_PEOPLE: &[&str] = &[
     "description",
     "desc",

@@ -143,7 +143,7 @@ pub(super) fn error(line: &str) -> Option<(String, String)> {
     let rest = line[start..].trim_end();
     if rest.starts_with('{') {
         let message = "an object stands alone".to_owned();
-        let help = "a step's other fields stand behind its `)`, on the same line";
+        let help = "a step's other fields stand after its `)`, on the same line";
         return Some((message, help.to_owned()));
     }
     if rest.contains(" else ")

@@ -10,9 +10,8 @@
 //! return {"ratio": ${ratio}, "heights": ${both}}
 //! ```
 //!
-//! - A step is `id = tool(name=value, …)`, with its other fields after the bracket, as one JSON object. A value
-//!   without a name goes to `positional`. A step that calls no tool is `id = {…}`, all of it in JSON, or `id = ${…}`,
-//!   which is its `value`.
+//! - A step is `id = tool(name=value, …)`, with its other fields after the bracket, as one JSON object. A value without a name
+//!   goes to `positional`. A step that calls no tool is `id = {…}`, entirely in JSON, or `id = ${…}`, which is its `value`.
 //! - `plan {…}` holds the fields of the plan, and `return …` its `output`. Both are optional.
 //! - Values are JSON, in which a reference needs no quotes: `${a.b}` is `"${a.b}"`. The content of the braces is
 //!   written unchanged, so quotes in it need no escape. A text may span several lines.

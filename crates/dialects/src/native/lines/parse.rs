@@ -10,7 +10,7 @@ use planwright_core::{
 
 use super::line::{self, FORM, LineStart, StepBody, StepHead, assigned_name, name_at};
 use super::print;
-use super::statement::{LineToken, Statement, StatementKind, all, confidence};
+use super::statement::{LineStatement, LineToken, StatementKind, all, confidence};
 use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{
     DiagnosticSink, Document, Item, ItemEntry, ItemKind, LineValueReader, REDUCE_SIZE, ReadLimits,
@@ -228,7 +228,7 @@ impl StatementReader<'_> {
         self.context.report_malformed(range, message, &help);
     }
 
-    fn statement(&mut self, statement: &Statement) {
+    fn statement(&mut self, statement: &LineStatement) {
         let start = statement.range.start;
         let indentation = line::indentation(&self.text[statement.range.clone()]);
         let is_aligned = *self.indentation.get_or_insert(indentation) == indentation;
@@ -248,11 +248,11 @@ impl StatementReader<'_> {
         }
     }
 
-    fn plan(&mut self, brace: usize, statement: &Statement) {
+    fn plan(&mut self, brace: usize, statement: &LineStatement) {
         // The fields are read before the check for duplicates, so that their problems are reported as well.
         let fields = self.object(brace, statement, self.root, 0);
         if self.fields.is_some() {
-            let message = "the plan's fields stand in two lines".to_owned();
+            let message = "the fields of the plan are on two lines".to_owned();
             let range = statement.range.clone();
             self.context
                 .report_malformed(range, message, "write one line with `plan`");
@@ -261,7 +261,7 @@ impl StatementReader<'_> {
         self.fields = Some(fields);
     }
 
-    fn output(&mut self, at: usize, statement: &Statement) {
+    fn output(&mut self, at: usize, statement: &LineStatement) {
         let at = self.blank_end(at, statement.range.end);
         let range = statement.range.clone();
         if at == range.end {
@@ -276,7 +276,7 @@ impl StatementReader<'_> {
         };
         self.expect_end(end, statement);
         if self.output.is_some() {
-            let message = "the plan gives something back in two lines".to_owned();
+            let message = "the plan has two `return` lines".to_owned();
             self.context
                 .report_malformed(range, message, "write one line with `return`");
             return;
@@ -284,7 +284,7 @@ impl StatementReader<'_> {
         self.output = Some(entry_of("output", item));
     }
 
-    fn step(&mut self, head: &StepHead, statement: &Statement) {
+    fn step(&mut self, head: &StepHead, statement: &LineStatement) {
         let base = statement.range.start;
         if self.output.is_some() {
             // In a program, the step would be unreachable.
@@ -346,7 +346,12 @@ impl StatementReader<'_> {
     }
 
     /// Reads the other fields of a step after byte `at`, the end of its action.
-    fn options(&mut self, at: Option<usize>, step: Place, statement: &Statement) -> Vec<ItemEntry> {
+    fn options(
+        &mut self,
+        at: Option<usize>,
+        step: Place,
+        statement: &LineStatement,
+    ) -> Vec<ItemEntry> {
         let Some(at) = at else {
             return Vec::new();
         };
@@ -362,7 +367,7 @@ impl StatementReader<'_> {
     fn object(
         &mut self,
         at: usize,
-        statement: &Statement,
+        statement: &LineStatement,
         place: Place,
         outer_depth: usize,
     ) -> Vec<ItemEntry> {
@@ -382,7 +387,7 @@ impl StatementReader<'_> {
     fn value(
         &mut self,
         at: usize,
-        statement: &Statement,
+        statement: &LineStatement,
         spot: (Place, PointerSegment),
         outer_depth: usize,
     ) -> Option<(Item, usize)> {
@@ -391,7 +396,7 @@ impl StatementReader<'_> {
         self.values.read((text, at), spot, outer_depth, to)
     }
 
-    fn expect_end(&mut self, at: usize, statement: &Statement) {
+    fn expect_end(&mut self, at: usize, statement: &LineStatement) {
         let end = statement.range.end;
         let at = self.blank_end(at, end);
         if self.text[at..end].trim_end() == ";" {
@@ -406,20 +411,20 @@ impl StatementReader<'_> {
             let message = match statement.kind {
                 StatementKind::Step => "more follows the step",
                 StatementKind::Plan => "more follows the plan's fields",
-                StatementKind::Return => "more follows what is given back",
+                StatementKind::Return => "unexpected text after the returned value",
             };
             let message = format!("{message}: {}", quote(line));
             let guard = guards::advice(line).filter(|_| statement.kind == StatementKind::Step);
             let help = guard.as_deref();
-            let help = help.unwrap_or("put it on a line of its own, or behind `#`");
+            let help = help.unwrap_or("put it on its own line, or after `#`");
             self.context.report_malformed(range, message, help);
         } else if statement.kind == StatementKind::Step {
             self.expect_no_guard_in_comment(statement);
         }
     }
 
-    /// Warns about a condition behind a `#` at the end of a step, which would run without it.
-    fn expect_no_guard_in_comment(&mut self, statement: &Statement) {
+    /// Warns about a condition in a comment after a step, which would run without the condition.
+    fn expect_no_guard_in_comment(&mut self, statement: &LineStatement) {
         let written = &self.text[statement.range.clone()];
         let last = written.trim_end().lines().next_back().unwrap_or_default();
         let Some((at, comment)) = last
@@ -523,7 +528,7 @@ impl StatementReader<'_> {
         step: Place,
         tool: Range<usize>,
         at: usize,
-        statement: &Statement,
+        statement: &LineStatement,
     ) -> CallFields {
         let name: Arc<str> = name_at(self.text, tool.clone()).into();
         let place = self.context.part(step, "tool", tool.clone());
@@ -567,7 +572,7 @@ impl StatementReader<'_> {
             }
         }
         let inside = at..end.map_or(statement.range.end, |end| end - 1);
-        // The places precede those of the arguments, as in JSON; their spans are known only now.
+        // The places precede those of the arguments, as in JSON; their spans are only known here.
         for place in [arguments.args, arguments.positional] {
             self.context.source.set_span(place, inside.clone().into());
         }
@@ -604,7 +609,7 @@ impl ArgumentReader {
         mut self,
         reader: &mut StatementReader<'_>,
         mut at: usize,
-        statement: &Statement,
+        statement: &LineStatement,
     ) -> (Self, Option<usize>) {
         let end = statement.range.end;
         loop {
@@ -643,7 +648,7 @@ impl ArgumentReader {
         &mut self,
         reader: &mut StatementReader<'_>,
         at: usize,
-        statement: &Statement,
+        statement: &LineStatement,
     ) -> Option<usize> {
         let Some((name, behind)) = assigned_name(&reader.text[at..statement.range.end]) else {
             let segment = PointerSegment::Index(self.unnamed.len());
@@ -657,7 +662,7 @@ impl ArgumentReader {
         let name: Arc<str> = name_at(reader.text, range.clone()).into();
         if reader.text[value..].starts_with([',', ')']) {
             let message = format!("the argument {} has no value", quote(&name));
-            let help = "write one behind the `=`, or leave the argument out";
+            let help = "write one after the `=`, or leave the argument out";
             reader.context.report_malformed(range, message, help);
             return Some(value);
         }

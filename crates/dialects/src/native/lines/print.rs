@@ -32,7 +32,7 @@ pub fn from_json(plan: &Value) -> String {
     };
     let steps = fields.get("steps").and_then(Value::as_list);
     let steps = steps.unwrap_or_default();
-    // These two fields have lines of their own.
+    // These two fields have separate lines.
     let is_apart = |key: &str| matches!(key, "steps" | "output");
     let own = fields.iter().filter(|(key, _)| !is_apart(key));
     let own: Object = own

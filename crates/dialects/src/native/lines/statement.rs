@@ -10,7 +10,7 @@ use crate::lowering::lines::{line_at, next_line};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum LineToken {
     /// A statement.
-    Statement(Statement),
+    Statement(LineStatement),
     /// Any other line.
     OtherLine(Range<usize>),
     /// The start or the end of a block of code.
@@ -19,7 +19,7 @@ pub(super) enum LineToken {
 
 /// A step, the plan's own fields, or its output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Statement {
+pub(super) struct LineStatement {
     pub(super) kind: StatementKind,
     pub(super) range: Range<usize>,
     /// True if all brackets, texts and references in it are closed.
@@ -53,12 +53,12 @@ enum ScanState {
     Values,
     /// Inside of a text, with its opening quote.
     Text(u8),
-    /// Inside of a reference, with the number of open braces, and the quote of a text in it.
+    /// Inside a reference, with the number of open braces, and the quote of an open string in it.
     Reference(usize, Option<u8>),
 }
 
 impl StatementSplitter {
-    /// Takes the line in `range` of `text`, and returns what is complete.
+    /// Takes the line in `range` of `text`, and returns the statements that are complete.
     pub(super) fn line(&mut self, text: &str, range: Range<usize>) -> Vec<LineToken> {
         let line = &text[range.clone()];
         let mut found = Vec::new();
@@ -105,7 +105,7 @@ impl StatementSplitter {
 
 impl OpenStatement {
     fn statement(self, is_closed: bool) -> LineToken {
-        LineToken::Statement(Statement {
+        LineToken::Statement(LineStatement {
             kind: self.kind,
             range: self.range,
             is_closed,
@@ -179,7 +179,7 @@ pub(super) fn all(text: &str) -> impl Iterator<Item = LineToken> {
     .flatten()
 }
 
-/// The confidence that `text` is a plan in lines: certain if it holds nothing else.
+/// The confidence that `text` is a plan in lines: certain if it has no other lines.
 pub(super) fn confidence(text: &str) -> MatchConfidence {
     let mut has_step = false;
     let mut has_words = false;
@@ -208,7 +208,7 @@ pub(super) fn confidence(text: &str) -> MatchConfidence {
     }
     match (has_step, has_calls, has_words) {
         (true, false, false) => MatchConfidence::Certain,
-        // Calls without ids are a plan if there is nothing else.
+        // Calls without ids are a plan if the text has no other lines.
         (true, _, _) | (false, true, false) => MatchConfidence::Possible,
         (false, _, _) => MatchConfidence::No,
     }
@@ -222,7 +222,7 @@ fn is_program_line(line: &str) -> bool {
     SIGNS.iter().any(has) || is_import(line)
 }
 
-/// Returns true for a line such as `import os`, which has none of the other signs of a program.
+/// Returns true for a line such as `import os`: a statement of a program without brackets or operators.
 fn is_import(line: &str) -> bool {
     let choices: Vec<&str> = line.split_whitespace().take(5).collect();
     matches!(

@@ -1,7 +1,7 @@
 //! Finds the plan in the output of a model, partial or surrounded by prose.
 
 use super::line;
-use super::statement::{LineToken, Statement, StatementKind, StatementSplitter, all};
+use super::statement::{LineStatement, LineToken, StatementKind, StatementSplitter, all};
 use crate::lowering::lines::line_at;
 
 /// A reader of a text in lines that arrives in pieces. It provides the plan as far as it is complete: the first block
@@ -86,7 +86,7 @@ impl StreamingLineReader {
             return;
         }
         match found {
-            LineToken::Statement(Statement {
+            LineToken::Statement(LineStatement {
                 kind,
                 range,
                 is_closed,
@@ -118,8 +118,8 @@ impl StreamingLineReader {
     }
 }
 
-/// The part of `text` that is meant as a plan in lines: the last block of code with steps, or the whole text if no
-/// block has any. `None` if no line is a step.
+/// The part of `text` that is the plan in lines: the last block of code with steps, or the whole text if no block has any. `None`
+/// if no line is a step.
 pub fn plan_in(text: &str) -> Option<&str> {
     let mut blocks = Vec::new();
     let mut block = TextBlock::default();

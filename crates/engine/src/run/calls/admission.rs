@@ -1,5 +1,4 @@
-//! Validation of the arguments and outputs of calls, guard checks before a question, the time limit of the run, and the
-//! accounting of what a run writes.
+//! Limits of calls: schemas of arguments and outputs, the guard, the time limit of the run, and the budget of written bytes.
 
 use std::sync::Arc;
 
@@ -92,13 +91,13 @@ impl RunMachine {
 const MAX_OUTPUT_BYTES: u64 = 256 * 1024 * 1024;
 
 impl RunMachine {
-    /// Counts a value that is about to be written once more.
-    pub(in crate::run) fn write_value(&mut self, value: &Value) -> Result<(), ToolError> {
+    /// Charges the budget for one more copy of `value` that the run writes.
+    pub(in crate::run) fn charge_value(&mut self, value: &Value) -> Result<(), ToolError> {
         self.budgets.written.take(written_bytes(value))
     }
 
-    /// Counts the arguments of a call, which are written with its step and with its first attempt.
-    pub(in crate::run) fn write_call(&mut self, args: &Value) -> Result<(), ToolError> {
+    /// Charges the budget for the arguments of a call, which are written twice: with its step and with its first attempt.
+    pub(in crate::run) fn charge_call(&mut self, args: &Value) -> Result<(), ToolError> {
         let bytes = written_bytes(args);
         self.budgets.written.take(bytes.saturating_mul(2))
     }
@@ -111,7 +110,7 @@ impl RunMachine {
         if !is_answer || outcome.error.is_some() {
             return self.count_written_output(outcome);
         }
-        // A tool's answer is received data, which increases the budget of what may be written.
+        // Received data raises the budget: a run may write in proportion to its answers.
         match output_bytes(&outcome) {
             Ok(bytes) => self.budgets.written.receive(bytes),
             Err(error) => return without_output(outcome, error),
@@ -150,7 +149,7 @@ fn too_large() -> ToolError {
     )
 }
 
-/// The outcome without its output: a failure, with its own error if it has one.
+/// Drops the output of `outcome`, which thereby fails: with its own error if it has one, else with `error`.
 fn without_output(mut outcome: Outcome, error: ToolError) -> Outcome {
     if outcome.status == StepStatus::Succeeded || outcome.error.is_none() {
         return Outcome::failed(error);
@@ -159,8 +158,9 @@ fn without_output(mut outcome: Outcome, error: ToolError) -> Outcome {
     outcome
 }
 
-/// Counts the outputs that a summary selects. They are written only once the run has ended.
-pub(in crate::run) fn select(
+/// Counts an output that the summary selects against the budget. It is checked but not charged, since it is written after the end of the
+/// run.
+pub(in crate::run) fn count_selected(
     run: &RunMachine,
     selected: &mut u64,
     value: Value,
@@ -179,7 +179,8 @@ impl RunMachine {
     /// Warns if an output does not match the tool's output schema, once per tool. The output is used unchanged, since
     /// its readers may not need the wrong part.
     ///
-    /// Returns true if the output fits, as far as it was compared.
+    /// Returns true if the output fits, or could not be compared. After the first mismatch of a tool no output is compared, and this
+    /// returns false.
     pub(in crate::run) fn check_output(&mut self, task: TaskId, output: &Value) -> bool {
         let Some(tool) = self.task_data(task).and_then(|data| data.tool.as_ref()) else {
             return true;
@@ -187,7 +188,6 @@ impl RunMachine {
         if tool.output.is_any() {
             return true;
         }
-        // One warning per tool is enough.
         if self.warnings.reports_mismatch(tool) {
             return false;
         }
@@ -205,7 +205,7 @@ impl RunMachine {
             violation_text(first)
         );
         if violations.len() > 1 {
-            message = format!("{message}, and {} more of the kind", violations.len() - 1);
+            message = format!("{message}, and {} more", violations.len() - 1);
         }
         let warning = Diagnostic::warning(Code::UnexpectedOutput, message)
             .help("the plan was checked against that schema, and the output is used as it came")
@@ -233,7 +233,7 @@ impl RunMachine {
         let mut message = violation_text(first);
         if violations.len() > 1 {
             let more = violations.len() - 1;
-            message = format!("{message}, and {more} more of the kind");
+            message = format!("{message}, and {more} more");
         }
         let all = Value::list(
             violations

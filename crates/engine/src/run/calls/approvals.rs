@@ -54,7 +54,7 @@ impl RunMachine {
         }
         // A call that would be refused in any case is not asked about.
         let refused = self.refusal_before_asking(data);
-        if let Some(error) = refused.or_else(|| self.write_value(&args).err()) {
+        if let Some(error) = refused.or_else(|| self.charge_value(&args).err()) {
             self.reject(task, error);
             return;
         }

@@ -152,7 +152,7 @@ impl RunMachine {
             return true;
         }
         let args = self.task_data(task).and_then(|data| data.args.clone());
-        let Some(Err(error)) = args.map(|args| self.write_value(&args)) else {
+        let Some(Err(error)) = args.map(|args| self.charge_value(&args)) else {
             return true;
         };
         if let Some(data) = self.task_data_mut(task) {

@@ -85,9 +85,11 @@ impl TextSources {
         match part {
             Value::Text(text) => {
                 let at = address(text);
+                // The text is both an argument and an output, so its address identifies neither source.
                 if received.contains(&at) {
                     self.share(at);
                 }
+                // Once ambiguous, a text stays so: a later output cannot make its source certain.
                 if self.shared.contains(&at) {
                     return;
                 }
@@ -137,6 +139,7 @@ impl TextSources {
     }
 
     fn field(&mut self, outer: u32, key: &Arc<str>) -> u32 {
+        // Paths are shared by number, because lists of records repeat the same fields thousands of times.
         if let Some(known) = self.field_ids.get(&(outer, Arc::clone(key))) {
             return *known;
         }
@@ -207,6 +210,7 @@ fn each_part(args: &Value, path: &str, visit: &mut dyn FnMut(&Value)) {
                 let (name, rest) = path.split_at_checked(end)?;
                 Some((fields.get(name)?, rest.strip_prefix('.').unwrap_or(rest)))
             });
+            // Two ways to split the path mean two possible parts; a comparison with the wrong one would report a false defect.
             if let (Some((part, rest)), None) = (parts.next(), parts.next()) {
                 each_part(part, rest, visit);
             }
@@ -234,7 +238,7 @@ impl RunMachine {
         }
     }
 
-    /// Returns the path of the step of a task, as the analysis writes it.
+    /// Returns the path of the step of a task.
     fn step_path(&self, task: TaskId) -> Option<Arc<str>> {
         Some(self.task_data(task)?.address.steps().into())
     }
@@ -245,6 +249,7 @@ impl RunMachine {
             self.observe_mismatch(task);
         }
         let is_followed = self.flow().is_some_and(|flow| !flow.parameters.is_empty());
+        // Most plans have no guarded parameters, and need not remember any text.
         if !is_followed && output.labels.is_empty() {
             return;
         }
@@ -320,6 +325,7 @@ impl RunMachine {
 
     /// Applies the stated labels to the report of a plan that has grown.
     pub(in crate::run) fn restate_labels(&mut self) {
+        // The grown plan has a new report without the stated labels.
         if self.run_flow.report.take().is_some() {
             for (path, labels) in self.run_flow.stated.clone() {
                 self.apply_stated(&path, labels);
@@ -376,6 +382,7 @@ impl RunMachine {
     /// Returns the refusal if a stated label violates a policy that denies violations, and an internal error if a text of
     /// a guarded or leaving parameter has a source that the analysis has not named.
     pub(in crate::run) fn check_flow(&self, task: TaskId, args: &Value) -> Result<(), ToolError> {
+        // A replay knows no policy, so it repeats the recorded refusals.
         let recorded = self.journal.replayed_consent();
         let address = self.task_data(task).map(|data| &data.address);
         if recorded.is_some_and(|recorded| address.is_some_and(|at| recorded.refused.contains(at)))

@@ -71,11 +71,13 @@ impl History {
 
     /// Adds one more entry of the journal.
     pub fn add(&mut self, entry: &Entry) {
+        // The clock must not go back, even if a damaged journal says so.
         self.last = self.last.max(entry.at);
         self.next_turn = self.next_turn.max(entry.turn.saturating_add(1));
         self.entries += 1;
         match &entry.record {
             Record::Opened { run, digest, .. } => {
+                // Older versions did not record the id.
                 if run.is_some() {
                     self.run.clone_from(run);
                 }
@@ -102,6 +104,7 @@ impl History {
             return;
         };
         let past = self.steps.entry(Arc::clone(at)).or_default();
+        // The number of pauses tells in which process a call was sent, which matters to rate limits.
         past.add(entry, self.pauses.len());
         match &entry.record {
             Record::Asked { subject, .. } => self.questions.push(PastQuestion {
@@ -210,6 +213,7 @@ impl History {
     /// Revokes the consent recorded so far: no decision, no open question and no choice to retry counts any more.
     /// Calls and outcomes stay recorded.
     pub fn revoke_consent(&mut self) {
+        // An imported journal may be forged, so nothing in it may count as consent.
         self.questions.clear();
         for past in self.steps.values_mut() {
             past.decided = None;

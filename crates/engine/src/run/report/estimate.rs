@@ -153,6 +153,7 @@ impl JobBuilder<'_> {
             else {
                 continue;
             };
+            // The step belongs to another instance, whose frame adds it.
             if step.instance.is_some() && step.instance != frame.instance {
                 continue;
             }
@@ -175,6 +176,7 @@ impl JobBuilder<'_> {
             // A step that needs the output of a skipped one is skipped as well.
             let end = if literal_condition(step) == Some(false) || needs_one_of(&left_out, step) {
                 left_out.insert(&step.id);
+                // An empty job keeps the order: steps that only come after the skipped one still wait for its dependencies.
                 self.jobs.add(Job::default(), waits)
             } else {
                 self.step(frame, step, checked, address, waits)
@@ -224,6 +226,7 @@ impl JobBuilder<'_> {
         let together = for_each.max_parallel.map(|limit| limit.get() as usize);
         let mut ends: Vec<JobId> = Vec::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
+            // A literal list can be far longer than a search for an order should take.
             if self.jobs.len() >= MAX_JOBS {
                 self.assumptions.insert(Assumption::Shortened);
                 break;
@@ -278,6 +281,7 @@ impl JobBuilder<'_> {
         }
         let job = Job {
             takes: micros,
+            // The lanes have the limits of real runs, so that the estimate includes the wait for slots.
             lane: Some(self.jobs.lane(&tool.server, &tool.name)),
             is_exclusive: step.concurrency == Concurrency::Alone,
         };
@@ -313,6 +317,7 @@ impl JobBuilder<'_> {
             let seen = items.map(|item| self.with_scope(frame, None, |scope| scope.preview(item)));
             return Some(Arc::new(seen.collect()));
         }
+        // A reference to inputs or initial values has a value before the run.
         match self.with_scope(frame, None, |scope| scope.node(over, None)) {
             Ok(Value::List(items)) => Some(items),
             _ => None,

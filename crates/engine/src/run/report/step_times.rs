@@ -42,6 +42,7 @@ pub fn step_times(
         return None;
     }
     let mut costs = CostModel::new(durations, limits);
+    // The longest path from each step to the end is what still has to pass once the step has ended.
     let after = costs.paths(plan, 0).after;
     let steps = plan.plan().steps.iter().zip(plan.steps());
     let times = steps.zip(after).map(|((step, checked), after)| {
@@ -65,6 +66,7 @@ fn are_known(plan: &CheckedPlan, durations: &Durations, seen: &mut HashSet<PlanD
         .all(|step| match (&step.tool, &step.plan) {
             (Some(tool), _) => durations.of(&tool.server, &tool.name).is_some(),
             (None, Some(inner)) => {
+                // A plan may run the same inner plan many times, and nested plans would multiply the visits.
                 !seen.insert(inner.digest().clone()) || are_known(inner, durations, seen)
             }
             (None, None) => true,

@@ -16,7 +16,7 @@ use crate::durations::Durations;
 use crate::event::Address;
 use crate::id::RunId;
 use crate::journal::JournalError;
-use crate::run::calls::admission::select;
+use crate::run::calls::admission::count_selected;
 use crate::run::journaling::history::PastCall;
 use crate::run::outcome::{Outcome, SkipKind, SkipReason, StepStatus};
 use crate::run::run_machine::RunMachine;
@@ -195,6 +195,7 @@ impl RunMachine {
             status = RunStatus::Failed;
             warnings.push(error);
         }
+        // With instances, each has its own slots, and only the shared ones belong to the run.
         let single = (roots.len() == 1).then(|| roots.first()).flatten();
         let slots = |kind: SlotKind| match single {
             Some(frame) if frame.instance.is_none() => frame.slots.all(kind),
@@ -227,6 +228,7 @@ impl RunMachine {
     }
 
     fn status(&self, steps: &[StepSummary]) -> RunStatus {
+        // By the whole steps only: a failed item may be handled by its loop.
         let any = |status: StepStatus| steps.iter().any(|step| step.status == status);
         let failed = steps
             .iter()
@@ -250,7 +252,7 @@ impl RunMachine {
         let mut selected = 0;
         let mut one = |frame: &Frame| match self
             .output_of(frame)
-            .and_then(|value| select(self, &mut selected, value))
+            .and_then(|value| count_selected(self, &mut selected, value))
         {
             Ok(value) => value,
             Err(why) => {
@@ -294,6 +296,7 @@ impl RunMachine {
             .iter()
             .filter_map(|part| self.step_summary(*part))
             .collect();
+        // A loop makes no calls itself, so its number is that of its parts.
         let attempts = data.attempts + parts.iter().map(|part| part.attempts).sum::<u32>();
         Some(StepSummary {
             at: Arc::clone(&data.address),
@@ -340,6 +343,7 @@ impl RunMachine {
             .get(data.step as usize)
             .into_iter()
             .flat_map(|checked| &checked.dependencies)
+            // One open dependency is enough to explain the wait.
             .find(|dependency| {
                 frame.task(dependency.on).is_some() && frame.outcome(dependency.on).is_none()
             })

@@ -221,7 +221,7 @@ impl RunMachine {
         let output = Arc::clone(output);
         // Every slot is written out in reports, so each one counts.
         for _ in &paths {
-            self.write_value(&output.value)?;
+            self.charge_value(&output.value)?;
         }
         self.write(task, &paths, |slots, order, path| {
             slots.write(
@@ -265,7 +265,7 @@ impl RunMachine {
             && let Targets::OneOf(paths) = &writes.targets
             && let Some(last) = paths.last().cloned()
         {
-            if let Err(error) = self.write_value(&failure) {
+            if let Err(error) = self.charge_value(&failure) {
                 return Outcome::failed(error);
             }
             self.write(task, &[last], |slots, order, path| {

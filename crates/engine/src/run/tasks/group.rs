@@ -159,7 +159,7 @@ impl RunMachine {
                 ErrorKind::Reference,
                 format!("`until` needs `{}`, which did not run", reason.of),
             )),
-            // The step waits for all that `until` reads before its first round, so this is a defect of ours.
+            // The step waits for all that `until` reads before its first round, so this is an internal defect.
             Err(ResolveError::Wait(_)) => Err(ToolError::new(
                 ErrorKind::Internal,
                 "`until` needs a step that has not ended",

@@ -175,7 +175,7 @@ impl RunMachine {
             return self.fail_before_call(task, error);
         }
         if matches!(before, PriorCall::Nothing | PriorCall::Approved(_))
-            && let Err(error) = self.write_call(&args)
+            && let Err(error) = self.charge_call(&args)
         {
             // Arguments over the budget must not be shown either.
             if let Some(data) = self.task_data_mut(task) {
@@ -226,7 +226,7 @@ impl RunMachine {
             return;
         };
         let of_run = self.options.retry;
-        let retry = step.retry.map_or(of_run, |retry| retry.over(of_run));
+        let retry = step.retry.map_or(of_run, |retry| retry.merged_into(of_run));
         let terms = CallTerms {
             lane,
             is_exclusive: step.concurrency == Concurrency::Alone,
@@ -284,7 +284,7 @@ impl RunMachine {
                 .memory
                 .add_parts(0, fields_of(&plan, arguments))
         });
-        if let Err(error) = room.and_then(|()| self.write_value(&args)) {
+        if let Err(error) = room.and_then(|()| self.charge_value(&args)) {
             return self.fail_before_call(task, error);
         }
         let frame = self.frames.len();
@@ -422,7 +422,7 @@ fn fields_of(plan: &CheckedPlan, arguments: &Object) -> usize {
     let contents = plan.plan().contents.iter();
     let contents = contents.filter_map(|content| content.value.as_object());
     let contents: usize = contents.map(Object::len).sum();
-    // Inputs have slots of their own; those that are variables have two.
+    // Inputs have their own slots; those that are variables have two.
     arguments.len() + plan.inputs().len() + plan.plan().inputs.len() + contents
 }
 

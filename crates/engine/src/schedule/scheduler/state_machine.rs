@@ -82,6 +82,7 @@ impl Scheduler {
                 pause,
             } => self.postponed(task, attempt, pause, out),
             SchedulerEvent::Approved(task) => {
+                // The task may have been stopped while a person decided.
                 if self.state(task) == TaskState::AwaitingApproval {
                     self.enqueue(task, out);
                 }
@@ -120,6 +121,7 @@ impl Scheduler {
         let queued = self.state(task) == TaskState::Ready;
         let terms = self
             .terms_of(task)
+            // Exclusive tasks wait in a separate queue, outside the lanes.
             .filter(|terms| queued && !terms.is_exclusive);
         let lane = terms.map(|terms| terms.lane);
         self.ready.rank_as(task, rank, lane);

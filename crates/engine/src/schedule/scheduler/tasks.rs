@@ -41,6 +41,7 @@ impl PackedState {
     }
 
     fn set_state(&mut self, state: TaskState) {
+        // The discriminants of `TaskState` must agree with the numbers in `state`.
         self.0 = self.0 & !Self::STATE | state as u32;
     }
 
@@ -50,6 +51,7 @@ impl PackedState {
     }
 
     pub(super) fn set_attempt(&mut self, attempt: u32) {
+        // 67 million attempts take longer than any run, so the last number may repeat.
         let attempt = attempt.min(Self::LAST_ATTEMPT);
         self.0 = self.0 & ((1 << Self::ATTEMPT_SHIFT) - 1) | attempt << Self::ATTEMPT_SHIFT;
     }
@@ -255,10 +257,12 @@ impl Tasks {
         let Some(task) = self.get_mut(id) else {
             return;
         };
+        // Settled tasks accept no further waits, so the list can be taken as a whole.
         let mut wait = std::mem::replace(&mut task.latest_wait, WaitNode::NONE);
         let first = free.len();
         while let Some(count) = self.open_waits.get_mut(wait.waiter as usize) {
             *count = count.saturating_sub(1);
+            // A task that was stopped meanwhile is settled, and must not be prepared.
             if *count == 0 && self.state(TaskId(wait.waiter)) == TaskState::Waiting {
                 free.push(TaskId(wait.waiter));
             }
@@ -290,6 +294,7 @@ impl TaskTree {
     pub(super) fn add(&mut self, child: TaskId, group: TaskId) {
         let needed = child.0.max(group.0) as usize + 1;
         let count = self.all.len().max(needed);
+        // Most runs have no groups, and their tasks need no nodes.
         self.all.resize(count, TreeNode::default());
         if let Some(node) = self.all.get_mut(child.0 as usize) {
             node.parent = Some(group);

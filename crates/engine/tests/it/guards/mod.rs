@@ -97,7 +97,8 @@ fn failures_in_a_row_end_it() {
 fn an_output_that_is_too_much_fails_and_ends_it() {
     let mut options = options(Guards::new().output_bytes(10));
     options.limits.total = NonZeroUsize::MIN;
-    let refused = "failed budget: the outputs of the run come to more than the 10 bytes that `RunOptions` allows";
+    let refused =
+        "failed budget: the outputs of the run exceed the 10 bytes that `RunOptions` allows";
     check(
         plan(steps(3, "t")),
         options,

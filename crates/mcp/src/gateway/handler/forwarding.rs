@@ -275,7 +275,7 @@ fn request_meta(client: &GatewayClient, context: &Context) -> Value {
     {
         fields.push(("io.modelcontextprotocol/logLevel", level));
     }
-    // Since 2026-07-28 each request declares the capabilities of its client; there is no handshake that could.
+    // Since 2026-07-28 each request declares the capabilities of its client; there is no handshake.
     let capabilities = (
         "io.modelcontextprotocol/clientCapabilities",
         client.request_capabilities(),

@@ -200,7 +200,7 @@ impl ChangeStream {
     }
 
     fn compare(&mut self) {
-        // The receiver only reports that the view is new, so the counters tell what has changed.
+        // The receiver only reports that the view is new, so the counters show the changed lists.
         let now = self.gateway.upstreams.view().changes;
         let before = std::mem::replace(&mut self.seen, now);
         if !self.gateway.passes_through() {

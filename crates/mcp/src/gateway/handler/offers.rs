@@ -77,7 +77,7 @@ impl GatewayHandler {
         };
         let continued = match (request.request_state, answers) {
             (None, None) => None,
-            // Without its state, a further round would execute everything again.
+            // Without the state, a further round would repeat all calls.
             (None, Some(_)) => return Err(UpstreamError::unknown_state().into()),
             (Some(state), answers) => {
                 let answers = answers.unwrap_or_else(Value::empty_object);

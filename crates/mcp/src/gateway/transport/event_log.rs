@@ -55,7 +55,7 @@ struct StoredEvent {
     at: Instant,
 }
 
-/// The stream of an event and its index in it, which are the event's id in `rmcp`.
+/// The stream of an event and the event's index in the stream: together, its id in `rmcp`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Position {
     stream: u64,

@@ -100,7 +100,7 @@ impl HttpService {
         if let Some(substitute) =
             substitute.and_then(|substitute| serde_json::to_vec(&*substitute).ok())
         {
-            // The substitute is the response to a request of ours, so it gets no response itself.
+            // The substitute is a response to one of our requests, so it gets no response itself.
             let substitute = Full::new(Bytes::from(substitute));
             drop(self.handle(Request::from_parts(parts, substitute)).await);
         }

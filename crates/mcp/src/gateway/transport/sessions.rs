@@ -364,7 +364,7 @@ impl SessionUsage {
         let opening = state.opening.get(client).copied().unwrap_or_default();
         let all_opening: usize = state.opening.values().sum();
         let is_full_for_client = of_client + opening >= MAX_SESSIONS_PER_CLIENT;
-        // A client at its own limit loses one of its own sessions, never one of another client.
+        // A client at its limit loses one of its own sessions, never one of another client.
         let idle = if is_full_for_client {
             Some(state.longest_idle(owners.iter().filter(|(_, owner)| *owner == client))?)
         } else if owners.len() + all_opening >= MAX_SESSIONS {

@@ -127,7 +127,7 @@ where
                 Incoming::Message(message) => return Some(*message),
                 Incoming::Ignored => {}
                 Incoming::Unreadable(Unreadable { reply, substitute }) => {
-                    // The send runs in a task of its own, because this future may be dropped at any time.
+                    // The send runs in a separate task, because this future may be dropped at any time.
                     let sending = self.output.send(ServerJsonRpcMessage::Error(reply));
                     while self.error_responses.try_join_next().is_some() {}
                     self.error_responses.spawn(async {
@@ -201,7 +201,7 @@ pub(super) enum Incoming {
 pub(super) struct Unreadable {
     /// The error response for the client.
     pub(super) reply: JsonRpcError,
-    /// The substitute for the message, if it was the response to a request of ours.
+    /// The substitute for the message, if it was a response to one of our requests.
     pub(super) substitute: Option<Box<ClientJsonRpcMessage>>,
 }
 

@@ -156,7 +156,7 @@ impl Authorizer {
         challenge: Option<&str>,
         scopes: Option<Vec<String>>,
     ) -> Result<(), HttpFailure> {
-        // No page is opened unasked: an unattended one would look like a call that hangs.
+        // No page is opened without a request: an unnoticed page would look like a call that hangs.
         if self.oauth.grant == Grant::AuthorizationCode && self.consent.is_none() {
             return Err(self.consent_required(challenge));
         }

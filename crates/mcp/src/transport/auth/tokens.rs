@@ -103,7 +103,7 @@ impl Tokens {
                 Ok(change(&mut servers))
             }
             TokenStorage::File(path) => {
-                // The lock has a file of its own, because `write` replaces that of the tokens.
+                // The lock has a separate file, because `write` replaces the file of the tokens.
                 let _lock = lock(path, "lock")?;
                 let mut servers = read(path)?;
                 let outcome = change(&mut servers);

@@ -142,8 +142,8 @@ const MAX_REFUSAL_BYTES: usize = 64 << 10;
 /// The maximum time that the rest of a body after the response is read.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(50);
 
-/// The properties of a request that determine how its response is read. The default is for a resumed stream, or one
-/// that belongs to no request.
+/// The properties of a request that determine how its response is read. The default is for a resumed stream, or a stream without
+/// a request.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ExpectedResponse {
     /// The request id; `None` for notifications and responses, which get no response.
@@ -171,7 +171,7 @@ impl ExpectedResponse {
         }
     }
 
-    /// Routes a message and returns the one for `rmcp`.
+    /// Routes a message, and returns its substitute for `rmcp`.
     fn read(&self, router: &ResponseRouter, bytes: &[u8]) -> Option<ServerJsonRpcMessage> {
         let message = decode::decode(router, bytes, self.id.as_ref())?;
         if self.is_tool_list

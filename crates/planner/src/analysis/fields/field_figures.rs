@@ -35,7 +35,7 @@ pub(crate) fn analyze_fields(mut columns: Columns<'_>) -> (Vec<FieldAnalysis>, V
         let Some(quantities) = &mut one.quantities else {
             continue;
         };
-        // A currency or unit in a field of its own applies to the numbers of the same record.
+        // A currency or unit in a separate field applies to the numbers of the same record.
         let name = &one.column.name;
         let beside = columns
             .iter()
@@ -90,7 +90,7 @@ fn analyze_field(series: &FieldSeries<'_, '_>, columns: &Columns<'_>) -> FieldAn
     };
     let dates = date_statistics(series);
     let numeric_texts = series.quantities.as_ref().map_or(0, |read| read.texts);
-    // Days, numbers in texts, flags, and ids have figures of their own.
+    // Days, numbers in texts, flags, and ids have separate figures.
     let is_grouped = series.day_values.is_none()
         && numeric_texts == 0
         && series.flags.is_empty()

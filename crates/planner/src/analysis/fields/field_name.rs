@@ -3,7 +3,7 @@
 /// Names of fields that identify a record.
 const IDS: &[&str] = &["id", "_id", "uuid", "guid"];
 
-/// Last words of names whose numbers identify, order, or locate something.
+/// Last words of field names whose numbers are identifiers, ranks or coordinates.
 const LABELS: &str = "\
 accountid asin asn bbox bic build by channel checksum code codes color colour coordinates coords cursor customerid day dow doy ean \
 epoch errno errorcode extension fax fk fy gate gid gtin guid hash hour iban id ids idx imei index ip isbn itemid jahr key kw lane \
@@ -94,7 +94,7 @@ pub(crate) fn is_id(name: &str) -> bool {
     IDS.contains(&name.to_ascii_lowercase().as_str())
 }
 
-/// Returns true if the numbers of a field identify, order, or locate something, and are therefore never added.
+/// Returns true if the numbers of a field are identifiers, ranks or coordinates, which are never added.
 pub(crate) fn is_label(name: &str) -> bool {
     let words = words(last_part(name));
     if name.ends_with(['#', '№']) {

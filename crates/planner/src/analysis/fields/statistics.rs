@@ -323,7 +323,7 @@ pub(crate) fn groups(
     })
 }
 
-/// Returns true if a value can name a group. Booleans have counts of their own.
+/// Returns true if a value can name a group. Booleans have separate counts.
 fn is_grouped(key: &ValueKey<'_>, column: &Column<'_>) -> bool {
     match key {
         ValueKey::Text(_) => true,

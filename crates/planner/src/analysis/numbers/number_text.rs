@@ -207,7 +207,7 @@ fn exponent(digits: &str, after: &str) -> Option<Decimal> {
 /// The currency, the power of ten, and the unit after the digits.
 type Suffix = (Option<&'static str>, i32, Option<&'static str>);
 
-/// Parses the text after the digits; `None` if it is anything but a currency, a magnitude, or a unit.
+/// Parses the text after the digits; `None` if it is not a currency, a magnitude, or a unit.
 fn suffix(money: Option<&'static str>, after: &str) -> Option<Suffix> {
     let is_adjacent = !after.starts_with(is_space);
     let word = after.trim_start_matches(is_space);

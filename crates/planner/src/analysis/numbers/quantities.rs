@@ -15,7 +15,7 @@ use crate::analysis::tables::{Column, Table};
 /// The length from which digit texts of equal length are identifiers.
 const MIN_IDENTIFIER_LENGTH: usize = 9;
 
-/// The number of distinct currencies or units of a field; a field with more has none.
+/// The number of distinct currencies or units of a field; a field with more of them counts as a field without.
 const MAX_UNITS: usize = 20;
 
 /// The length of a unit, in characters.
@@ -133,7 +133,7 @@ impl Quantities {
         })
     }
 
-    /// Assigns the units in another field of the same records, unless the numbers have units of their own.
+    /// Assigns the units in another field of the same records, unless the numbers have their own units.
     pub(crate) fn assign_units(&mut self, beside: &Column<'_>) {
         if !self.units.is_empty() {
             return;
@@ -154,7 +154,7 @@ impl Quantities {
         }
     }
 
-    /// Assigns the currencies of the records around the rows, unless the numbers have units of their own.
+    /// Assigns the currencies of the records around the rows, unless the numbers have their own units.
     pub(crate) fn assign_currencies(&mut self, table: &Table<'_>) {
         if !self.units.is_empty() {
             return;

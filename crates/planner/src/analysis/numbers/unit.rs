@@ -1,6 +1,6 @@
 //! Currencies and units before or after a number in text.
 
-/// Symbols and words for currencies with their ISO codes. `$`, `¥` and `kr` are ambiguous and stand for themselves.
+/// Symbols and words for currencies with their ISO codes. `$`, `¥` and `kr` are ambiguous and stay symbols.
 const CURRENCIES: &[(&str, &str)] = &[
     ("US$", "USD"),
     ("CA$", "CAD"),

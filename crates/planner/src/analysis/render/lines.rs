@@ -488,7 +488,7 @@ fn display_pointer(at: &str) -> String {
 
 /// Quotes data, and escapes all invisible characters.
 pub(crate) fn quote(text: &str) -> String {
-    // JSON escapes line breaks, so that data cannot start a line of its own.
+    // JSON escapes line breaks, so that data cannot start a new line.
     let escaped = Value::text(clipped(text, MAX_QUOTED_TEXT)).to_json();
     visible(&escaped).into_owned()
 }

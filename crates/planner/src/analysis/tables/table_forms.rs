@@ -127,7 +127,7 @@ fn names_by_kind(rows: &[&[Value]], width: usize) -> Option<Vec<String>> {
     (is_timed || is_mixed).then(|| (0..width).map(name).collect())
 }
 
-/// Returns true if all cells of a column that are not null fulfil a condition, and there is one.
+/// Returns true if a column has cells that are not null, and all of them satisfy a condition.
 fn is_all(rows: &[&[Value]], column: usize, condition: impl Fn(&Value) -> bool) -> bool {
     let mut cells = rows
         .iter()

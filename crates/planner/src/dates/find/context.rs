@@ -1,4 +1,4 @@
-//! The context of a phrase: decides by the words around it whether it is a date at all, and whether it is a complete one.
+//! The context of a phrase: the words around it decide whether it is a date, and a complete one.
 
 use crate::dates::phrase::{DatePhrase, Occurrence, Period, TimeUnit, YearReference};
 use crate::dates::token::contains_word;

@@ -197,7 +197,7 @@ pub(super) fn iso(tokens: &[DateToken]) -> Parsed<Period> {
         let dates = Period::month_day(month, day, year);
         return Some((dates, 5));
     }
-    // In any other form than that of ISO 8601, two numbers are rather no month: `2025/10`, `2025-5`.
+    // Two numbers in any form other than that of ISO 8601 are probably not a month: `2025/10`, `2025-5`.
     let is_month = sign == '-' && digits == 2 && (1..=12).contains(&month);
     is_month.then_some((Period::Month { month, year }, 3))
 }

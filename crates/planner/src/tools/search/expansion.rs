@@ -16,7 +16,7 @@ const MIN_PREFIX_LENGTH: usize = 3;
 /// The number of words that a prefix expands to.
 const MAX_PREFIX_MATCHES: usize = 8;
 
-/// The weight of a word that begins with a word of the query. Longer words are other words more often than not.
+/// The weight of a word that begins with a word of the query. Most longer words have another meaning.
 const PREFIX_WEIGHT: f32 = 0.5;
 
 /// The weight of a synonym.
@@ -102,7 +102,7 @@ pub(super) fn expand<'v, T>(
         let mut found = known_words(word, vocabulary);
         if found.is_empty() && compared < MAX_MISSPELT {
             compared += 1;
-            // Only for words that nothing else explains: a correct word resembles others by chance.
+            // Only for words without any other expansion: a correct word may resemble others by chance.
             found = corrections(word, vocabulary);
         }
         for (known, weight) in found {

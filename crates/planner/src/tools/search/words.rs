@@ -23,7 +23,8 @@ pub(super) fn tokenize(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Words of a query that say nothing about the tool. Descriptions use some of them with a meaning, so the index has them.
+/// Words of a query that carry no information about the tool. Some of them have a meaning in descriptions, so the index contains
+/// them.
 const QUERY_STOP_WORDS: &[&str] = &[
     "about", "also", "am", "because", "been", "being", "but", "can", "could", "did", "do", "does",
     "had", "has", "have", "he", "her", "here", "his", "how", "i", "into", "its", "just", "know",

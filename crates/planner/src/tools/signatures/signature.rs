@@ -329,8 +329,8 @@ fn detailed_parameters(root: &Value) -> String {
 /// The length of a description in the notes, in bytes.
 const MAX_NOTE_LENGTH: usize = 2000;
 
-/// Writes what the server says about `tool` beyond its [`signature`]: the rest of its description, and a line for each parameter
-/// with a description or constraints. `None` if there is nothing.
+/// Writes the server's information about `tool` beyond its [`signature`]: the rest of its description, and a line for each
+/// parameter with a description or constraints. `None` if there is nothing.
 pub fn notes(tool: &Tool) -> Option<String> {
     let description = tool.description.as_deref().unwrap_or_default();
     let whole = one_line(description);
@@ -385,7 +385,7 @@ fn described(property: &Value, root: &Value) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" "))
 }
 
-/// Returns the description and the constraints of a property and of its items, as far as it is a list.
+/// Returns the description and the constraints of a property and of its items, if it is a list.
 fn described_with_items(property: &Value, root: &Value) -> Option<String> {
     let items = shape::resolved(property, root).get("items");
     let items = items.and_then(|items| described(items, root));
@@ -502,8 +502,8 @@ fn find(catalog: &Catalog, name: &str) -> LookupResult {
     }
 }
 
-/// Returns the tool that was probably meant: one of the same bare name on another server, else the one with the most similar
-/// name. `None` if the name belongs to a server without known tools.
+/// Returns the probably intended tool: one with the same bare name on another server, else the one with the most similar name.
+/// `None` if the name belongs to a server without known tools.
 fn nearest_name(catalog: &Catalog, name: &str) -> Option<String> {
     let owner = catalog.servers().owner(name);
     if owner.is_some_and(|owner| catalog.tools().all(|tool| tool.server != *owner)) {

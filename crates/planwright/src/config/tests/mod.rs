@@ -190,8 +190,8 @@ same_rounds = 1
         Origin::User,
         "a = \nb = 1\nb = 2",
         &[
-            "mine.toml:1: this is not TOML: string values must be quoted, expected literal string (write `[table]` on a line of its own, and `key = value` below it, text in quotes)",
-            "mine.toml:3: this is not TOML: duplicate key (write `[table]` on a line of its own, and `key = value` below it, text in quotes)",
+            "mine.toml:1: this is not TOML: string values must be quoted, expected literal string (write `[table]` on its own line, and `key = value` below it, text in quotes)",
+            "mine.toml:3: this is not TOML: duplicate key (write `[table]` on its own line, and `key = value` below it, text in quotes)",
         ],
     );
     issues(

@@ -15,8 +15,8 @@ use crate::drawing::flow_labels::EdgeLabels;
 use crate::drawing::graph::{ActionLabel, Graph, GraphStep};
 use crate::drawing::json::{EdgeV1, StepNodeV1, edge_between};
 
-/// The graph of a plan with coordinates, in pixels from the upper left corner, for a fixed-width font of 12 pixels. A large one has tens of
-/// thousands of parts, so that what is absent or false is left out.
+/// The graph of a plan with coordinates, in pixels from the upper left corner, for a fixed-width font of 12 pixels. A large one
+/// has tens of thousands of parts, so absent and false fields are omitted.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct GraphLayoutV1 {
     /// The width of the whole.
@@ -32,7 +32,7 @@ pub struct GraphLayoutV1 {
 /// A step with its place.
 #[derive(Clone, Debug, Serialize)]
 pub struct LaidOutStepV1 {
-    /// The address; that of a step of a plan is without instances, items and rounds, unless one of them is open around it.
+    /// The address; that of a step of a plan is without instances, items and rounds, unless an enclosing one is open.
     pub at: String,
     /// The address of the step, item, round or instance whose box this one is in.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -308,7 +308,7 @@ fn laid_out(drawn: &StepBox, place: &Placed<'_>, step: StepNodeV1) -> LaidOutSte
     }
 }
 
-/// Returns true for an item, a round or an instance, and for what is inside of one.
+/// Returns true for an item, a round or an instance, and for steps inside one.
 fn is_in_part(at: &Address) -> bool {
     at.item.is_some()
         || at.round.is_some()

@@ -74,7 +74,7 @@ struct Node {
 }
 
 struct Layers {
-    /// The boxes, and behind them the crossings.
+    /// The boxes, followed by the crossings.
     nodes: Vec<Node>,
     /// The nodes of each layer, from left to right.
     rows: Vec<Vec<usize>>,

@@ -85,7 +85,7 @@ impl PlacedGraph {
     }
 }
 
-/// The width of a row of parts, in pixels, unless one of them is wider.
+/// The width of a row of parts, in pixels, unless a part is wider.
 const ROW_WIDTH: f64 = 760.0;
 /// The space between two parts side by side, with the mark of a status, in pixels.
 const COLUMN_GAP: f64 = 24.0;

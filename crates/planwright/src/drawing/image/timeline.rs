@@ -1,4 +1,4 @@
-//! The timeline of a run as an image: a row for each step, a bar for each call, and behind the bars the whole time of the step.
+//! The timeline of a run as an image: a row for each step, a bar for each call, and the whole time of the step as a background.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;

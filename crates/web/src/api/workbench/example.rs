@@ -5,7 +5,7 @@ use planwright::core::Value;
 /// The deepest level of an example.
 const MAX_DEPTH: usize = 6;
 
-/// A value that fits `schema` in the usual cases: what the schema itself suggests, else a plain value of its type.
+/// A value that fits `schema` in the usual cases: the example in the schema, else a plain value of its type.
 pub(crate) fn example(schema: &Value) -> Value {
     of(schema, MAX_DEPTH)
 }
@@ -55,7 +55,7 @@ fn object(schema: &Value, depth: usize) -> Value {
         .into_iter()
         .flat_map(|properties| properties.iter());
     let fields: Vec<(String, Value)> = properties
-        // Without required fields, all of them show what the tool takes.
+        // Without required fields, the example has all fields.
         .filter(|(name, _)| required.is_empty() || required.contains(&&***name))
         .map(|(name, schema)| (name.to_string(), of(schema, depth)))
         .collect();

@@ -32,7 +32,8 @@ impl ArgumentPass<'_> {
     }
 }
 
-/// The advice how the reference `over`, whose type `found` is not a list, leads to a list: its lines, or its only field that is one.
+/// The advice for a loop over the reference `over`, whose type `found` is not a list: to loop over its lines, or over its only
+/// field that is a list.
 fn list_advice(over: &Node, found: &Type) -> Option<String> {
     let NodeKind::Reference(reference) = &over.kind else {
         return None;

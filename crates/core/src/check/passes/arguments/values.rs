@@ -31,7 +31,7 @@ impl ArgumentPass<'_> {
         if !is_accepted {
             let template = TemplateValue::of(node);
             for violation in schema.validate_literal(&template.value) {
-                // A violation that a reference may still avoid is left to the validation during the run.
+                // A violation that depends on the value of a reference is left to the validation during the run.
                 if template.is_certain(&violation) && !reporter.count_if_full(Severity::Error) {
                     self.report_violation(receiver, node, violation, reporter);
                 }
@@ -58,7 +58,7 @@ impl ArgumentPass<'_> {
             message,
             ..
         } = violation;
-        // Violations at the top are about arguments as such and have codes of their own.
+        // Violations at the top level are about missing or unknown arguments, which have separate codes.
         let is_top = path.is_empty() && receiver.argument.is_none();
         let argument = receiver.named(&path);
         let name = &receiver.name;

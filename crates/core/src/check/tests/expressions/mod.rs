@@ -192,7 +192,7 @@ fn failed_steps_without_output() {
     let step =
         r#"{"id": "s", "tool": "t", "on_error": {"v": "${s.name - 1}", "w": "${t.name - 1}"}}"#;
     let expected = [
-        "PW0509: `${t.name - 1}` cannot be computed: `-` cannot stand between text and `1` (`int(…)` and `double(…)` make numbers of texts, `timestamp(…)` makes a time of a date)",
+        "PW0509: `${t.name - 1}` cannot be computed: `-` cannot combine text and `1` (`int(…)` and `double(…)` convert texts to numbers, `timestamp(…)` converts a date to a time)",
     ];
     assert_eq!(diagnostics(step), expected);
 }

@@ -172,7 +172,7 @@ fn output_paths() {
         ),
         (
             r#""_outputMethod": "push""#,
-            "warning PW0107 at /0/_outputMethod: `_outputMethod` says nothing without `_outputPath` (add \
+            "warning PW0107 at /0/_outputMethod: `_outputMethod` has no effect without `_outputPath` (add \
              `_outputPath`, such as `†state.result`) [\"push\"]",
         ),
     ];
@@ -215,7 +215,7 @@ fn calls() {
         ),
         (
             r#"[{"_tool": "t", "_scopes": ["state"]}]"#,
-            "warning PW0107 at /0/_scopes: `_scopes` says nothing without a plan in `_delegate` (a tool receives only its parameters) [[\"state\"]]",
+            "warning PW0107 at /0/_scopes: `_scopes` has no effect without a plan in `_delegate` (a tool receives only its parameters) [[\"state\"]]",
         ),
         (
             r#"[{"_tool": "t", "_delegate": "p", "_scopes": ["stat", "text", 1]}]"#,
@@ -325,7 +325,7 @@ fn plans() {
         ),
         (
             r#"[{"type": "plan", "plan": []}, {"type": "plan", "plan": [{"_tool": "t"}], "steps": 1}]"#.to_owned(),
-            "warning PW0107 at /0: a later plan message takes the place of this one (leave one of them out) \
+            "warning PW0107 at /0: a later plan message replaces this one (leave one of them out) \
              [{\"type\": \"plan\", \"plan\": []}]\n\
              PW0105 at /1/steps: the plan message has an unknown field `steps` (it may have `type`, `plan`, `mode`) \
              [\"steps\"]".to_owned(),

@@ -33,7 +33,7 @@ fn word() -> impl Strategy<Value = String> {
     ]
 }
 
-/// A key that cannot stand behind a dot.
+/// A key that cannot follow a dot.
 fn odd_key() -> impl Strategy<Value = String> {
     r#" [a.†|&"\\\[\] é]{0,4}"#.prop_map(|key| format!("[{}]", Value::from(key).to_json()))
 }

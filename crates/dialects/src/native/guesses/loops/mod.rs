@@ -60,7 +60,7 @@ impl Guesses<'_> {
         let Some((name, list)) = text.split_once(" in ") else {
             return;
         };
-        // `x in list ? a : b` is an expression of its own.
+        // `x in list ? a : b` is an ordinary expression.
         if list.contains(['?', '&', '|']) {
             return;
         }

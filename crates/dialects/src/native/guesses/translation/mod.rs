@@ -6,11 +6,11 @@ use planwright_core::expression::MAX_EXPRESSION_DEPTH;
 /// The language in which an expression is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Language {
-    /// The language of this dialect, perhaps with words of others: names may have hyphens.
+    /// The native language, perhaps with words of others: names may contain hyphens.
     Own,
     /// Python or JavaScript, where the value of the expression is used.
     Value,
-    /// Python or JavaScript, where the expression is a condition: `a and b` need not be one of its operands.
+    /// Python or JavaScript in a condition: only the truth of `a and b` matters, not which operand is its value.
     Condition,
 }
 
@@ -90,7 +90,7 @@ struct Token<'t> {
     kind: TokenKind,
 }
 
-/// The tokens of `written`; `None` if a text in quotes does not end, or is one that the languages read differently.
+/// The tokens of `written`; `None` if a quote is never closed, or the languages read a string differently.
 fn tokens(written: &str, language: Language) -> Option<Vec<Token<'_>>> {
     let mut tokens: Vec<Token<'_>> = Vec::new();
     let mut rest = written.trim_end();
@@ -103,7 +103,7 @@ fn tokens(written: &str, language: Language) -> Option<Vec<Token<'_>>> {
                 let length = quoted_length(after, first)?;
                 let text = after.get(..length)?;
                 let before = tokens.last().filter(|_| blanks.is_empty());
-                // Backslashes are plain in `r"…"`, and adjacent texts are one in Python.
+                // Backslashes are plain in `r"…"`, and Python joins adjacent strings.
                 let is_raw = before.is_some_and(|token| token.kind == TokenKind::Name);
                 let is_adjacent = before.is_some_and(|token| token.kind == TokenKind::Text);
                 if is_adjacent || (is_raw && text.contains('\\')) {
@@ -223,7 +223,7 @@ impl<'t> Translator<'t> {
             })
     }
 
-    /// Returns true if the name `at` stands after a dot.
+    /// Returns true if the name `at` follows a dot.
     fn is_field(&self, at: usize) -> bool {
         at > 0 && self.text(at - 1) == "."
     }
@@ -391,7 +391,7 @@ impl<'t> Translator<'t> {
         Some(1)
     }
 
-    /// The key in the brackets `["key"]` from the token `at` on, if it can stand after a dot.
+    /// The key in the brackets `["key"]` at the token `at`, if it can be written after a dot.
     fn key(&self, at: usize) -> Option<&'t str> {
         let text = self.text(at + 1).strip_prefix(['"', '\''])?;
         let key = &text[..text.len() - 1];
@@ -483,8 +483,8 @@ impl<'t> Translator<'t> {
         Some(())
     }
 
-    /// Ends the operands of a group, or of a part of it; returns true if its value is certainly true or false. `None` if it is
-    /// the value of one of its operands.
+    /// Ends the operands of a group, or of a part of it; returns true if its value is certainly a boolean. `None` if it is the
+    /// value of one of its operands.
     fn end_operands(&mut self) -> Option<bool> {
         self.end_operand()?;
         let is_code = self.language != Language::Own;
