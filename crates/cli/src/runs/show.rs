@@ -20,7 +20,7 @@ use serde::Serialize;
 use super::list::{milliseconds_to_duration, plan_name, status_style};
 use super::{logs, selector, store};
 use crate::approval::decide::OpenCall;
-use crate::args::{Format, Picture, RunFormat, ShowArguments};
+use crate::args::{DrawingFormat, Format, RunFormat, ShowArguments};
 use crate::error::{CommandError, Exit};
 use crate::inspect::flow;
 use crate::setup::settings::{self, Settings};
@@ -57,7 +57,7 @@ pub(crate) fn show(
 ) -> Result<Exit, CommandError> {
     let stored = revision(StoredRun::read(store, id.as_str())?, arguments)?;
     let run = listing(&store.run(id.as_str()).map_err(store::explain)?);
-    if arguments.picture() == Picture::Source {
+    if arguments.picture() == DrawingFormat::Source {
         printer.untrusted_data(&stored.plan.text);
         return Ok(Exit::Success);
     }
@@ -79,7 +79,7 @@ pub(crate) fn show(
         let config = arguments.flow().apply(stored.with_flow(config));
         flow::mark(&mut drawing, &plan, &stored.labels(), &config);
     }
-    if let Picture::Text | Picture::Ascii | Picture::List = arguments.picture() {
+    if let DrawingFormat::Text | DrawingFormat::Ascii | DrawingFormat::List = arguments.picture() {
         printer.data_line(&headline(&run));
         for line in revision_lines(&stored) {
             printer.data_line(&terminal_text::lines(&line));
@@ -104,7 +104,7 @@ pub(crate) fn show(
             .map(|replayed| &replayed.summary.output),
     };
     draw(&drawing, arguments.picture(), Some(&record), printer)?;
-    if let Picture::Text | Picture::Ascii | Picture::List = arguments.picture() {
+    if let DrawingFormat::Text | DrawingFormat::Ascii | DrawingFormat::List = arguments.picture() {
         for call in OpenCall::of(id, &history) {
             printer.data_line(&format!("\n{}", call.text()));
         }
@@ -194,22 +194,24 @@ fn headline(run: &RunListingV1) -> String {
 /// Prints a picture.
 pub(crate) fn draw(
     drawing: &Drawing,
-    picture: Picture,
+    picture: DrawingFormat,
     run: Option<&RunRecord<'_>>,
     printer: Printer,
 ) -> Result<(), CommandError> {
     match picture {
-        Picture::Text | Picture::Source => printer.pages(&drawing.text(&printer.style())),
-        Picture::List => printer.pages(&drawing.list(&printer.style())),
-        Picture::Ascii => printer.pages(&drawing.text(&planwright::drawing::Style {
+        DrawingFormat::Text | DrawingFormat::Source => {
+            printer.pages(&drawing.text(&printer.style()))
+        }
+        DrawingFormat::List => printer.pages(&drawing.list(&printer.style())),
+        DrawingFormat::Ascii => printer.pages(&drawing.text(&planwright::drawing::Style {
             symbols: Symbols::Ascii,
             ..printer.style()
         })),
-        Picture::Mermaid => printer.untrusted_data(&drawing.mermaid()),
-        Picture::Dot => printer.untrusted_data(&drawing.dot()),
-        Picture::Svg => printer.untrusted_data(&drawing.svg(run)),
-        Picture::Html => printer.untrusted_data(&drawing.html(run)),
-        Picture::Json => {
+        DrawingFormat::Mermaid => printer.untrusted_data(&drawing.mermaid()),
+        DrawingFormat::Dot => printer.untrusted_data(&drawing.dot()),
+        DrawingFormat::Svg => printer.untrusted_data(&drawing.svg(run)),
+        DrawingFormat::Html => printer.untrusted_data(&drawing.html(run)),
+        DrawingFormat::Json => {
             let graph = GraphV1 {
                 run: run.map(|record| record.run.clone()),
                 ..drawing.json()
