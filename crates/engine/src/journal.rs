@@ -1,6 +1,6 @@
-//! The journal of a run, from which the run can be inspected, resumed and replayed.
-//! A run is a pure function of its timed inputs. So its journal holds exactly the inputs and the decisions of the run. They suffice to
-//! resume the run after its process has died, and to verify later that it would decide the same again.
+//! The journal of a run, from which the run can be inspected, resumed and replayed. A run is a pure function of its timed inputs. So
+//! its journal holds exactly the inputs and the decisions of the run. They suffice to resume the run after its process has died, and
+//! to verify later that it would decide the same again.
 //!
 //! Design: [The journal](https://github.com/planwright/planwright/blob/main/docs/design/journal.md).
 
@@ -378,9 +378,9 @@ impl Journal for FailingJournal {
     }
 }
 
-/// Buffers entries in memory until a journal is assigned. Clones share the buffer.
-/// It acknowledges every entry as stored. So it is only for runs without effects, such as
-/// [provisional](crate::options::PlanState::Provisional) ones, as long as it buffers: if the process dies, only entries are lost.
+/// Buffers entries in memory until a journal is assigned. Clones share the buffer. It acknowledges every entry as stored. So it
+/// is only for runs without effects, such as [provisional](crate::options::PlanState::Provisional) ones, as long as it buffers:
+/// if the process dies, only entries are lost.
 #[derive(Clone, Default)]
 pub struct BufferedJournal(Arc<Mutex<BufferState>>);
 

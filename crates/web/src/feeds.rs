@@ -21,8 +21,7 @@ use crate::page::PageState;
 use crate::session::RunOwner;
 
 /// The minimum time between two updates of a run. A plan of quick steps stores entries all the time, and an update for each batch would
-/// slow
-/// the run down without a visible effect.
+/// slow the run down without a visible effect.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(40);
 
 /// The number of updates that a page may be behind. A page that is further behind reconnects, and continues at its last update.

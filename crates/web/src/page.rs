@@ -148,8 +148,7 @@ impl Page {
     }
 
     /// Drains the runs of the page, and cancels their calls that are still in flight after `limit`. Returns once all runs have ended and
-    /// their
-    /// tools are closed.
+    /// their tools are closed.
     pub async fn drain(&self, limit: Duration) {
         self.0.running.drain(limit).await;
     }

@@ -1,8 +1,6 @@
 //! Sessions. A token, which only the person has, is exchanged for a cookie that no script can read, and for a key that the page's script
-//! sends
-//! as a header. A request needs both: browsers send the cookie to every port of the host, so other servers of the machine get it, but a
-//! page
-//! of another port cannot read the key.
+//! sends as a header. A request needs both: browsers send the cookie to every port of the host, so other servers of the machine get it,
+//! but a page of another port cannot read the key.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -202,8 +202,7 @@ pub(crate) fn add_vars(inputs: &mut Object, vars: &[String]) -> Result<(), Comma
 }
 
 /// Finds the problems of a plan that do not depend on tools and inputs: references to missing steps, cycles, and names that are used
-/// twice or
-/// out of scope.
+/// twice or out of scope.
 fn problems(plan: &Plan) -> Diagnostics {
     let tools = Catalog::new();
     let (_, found) = check(plan.clone(), &CheckContext::new(&tools));

@@ -180,8 +180,7 @@ pub(crate) async fn resume(
 }
 
 /// Returns the sources of the run's tools: those of the arguments, else those of its start. An imported run began with programs and
-/// folders of
-/// another machine, so its tools must be named.
+/// folders of another machine, so its tools must be named.
 fn sources(
     id: &RunId,
     stored: &StoredRun,

@@ -38,8 +38,7 @@ enum Stage {
 
 impl Stopping {
     /// Creates the state before the first signal. `limit` is the time in which calls in flight may end. If it is zero, the first signal
-    /// cancels
-    /// them.
+    /// cancels them.
     pub(crate) fn new(limit: Duration) -> Self {
         let next = if limit.is_zero() {
             Stage::Cancel

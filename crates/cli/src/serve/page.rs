@@ -21,8 +21,7 @@ pub(crate) struct ServedPage {
 
 impl ServedPage {
     /// Creates the page over `store`, and prints its address. `tools` are the tools of the user. Clients with tokens do not get them,
-    /// because they
-    /// run plans through the gateway.
+    /// because they run plans through the gateway.
     pub(crate) fn new(
         server: &HttpServer,
         store: &Store,

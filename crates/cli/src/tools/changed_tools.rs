@@ -1,6 +1,5 @@
 //! `planwright tools --changed` and `--accept`: the changes of tools since they were pinned, and their acceptance by a person.
-//! `planwright trust`
-//! pins the tools of a file.
+//! `planwright trust` pins the tools of a file.
 
 use std::path::Path;
 

@@ -1,6 +1,5 @@
 //! A server that starts at its first call. Plans are checked against its stored list of tools, so each call is compared with the list
-//! that the
-//! running server sends.
+//! that the running server sends.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -76,8 +75,7 @@ impl OnDemandServer {
     }
 
     /// Returns the running server; starts it first if necessary. Calls that wait for the same start share its outcome. After a failure, a
-    /// later
-    /// call tries again.
+    /// later call tries again.
     async fn start(&self, call: &ToolCall) -> Result<&StartedServer, ToolError> {
         if let Some(started) = self.started.get() {
             return Ok(started);

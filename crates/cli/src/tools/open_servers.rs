@@ -256,8 +256,7 @@ impl ServerChoice<'_> {
     }
 
     /// Returns the servers that may have the needed tools. A qualified name says its server. For other names, these are the servers that
-    /// list
-    /// a tool of the name, and the servers without a stored list.
+    /// list a tool of the name, and the servers without a stored list.
     fn wanted(&self) -> BTreeSet<ServerName> {
         if self.names.is_none() {
             return self.all().collect();

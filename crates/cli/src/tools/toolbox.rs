@@ -65,8 +65,7 @@ pub(crate) struct ServersFile {
 
 impl Toolbox {
     /// Opens the tools that `needed` names, or all tools if it is `None`. Starts only the servers that have needed tools and whose stored
-    /// lists
-    /// do not suffice for `server_use`.
+    /// lists do not suffice for `server_use`.
     pub(crate) async fn open(
         arguments: &ToolArguments,
         needed: Option<&BTreeSet<String>>,

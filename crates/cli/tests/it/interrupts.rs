@@ -285,8 +285,8 @@ fn a_terminal_shows_progress_and_the_stopping_of_a_run() {
     }
 }
 
-/// A computation cannot be interrupted; the program ends all the same.
-/// Runs a command line of a shell on a terminal. A person presses Ctrl-C as soon as the terminal shows `question`. Returns what it shows.
+/// A computation cannot be interrupted; the program ends all the same. Runs a command line of a shell on a terminal. A person presses
+/// Ctrl-C as soon as the terminal shows `question`. Returns what it shows.
 #[cfg(target_os = "linux")]
 fn interrupted_at(folder: &Path, line: &str, question: &str) -> String {
     // The shell outlives the interruption of its program.

@@ -174,8 +174,8 @@ pub(super) fn builtin_verb(tool: &Tool) -> Option<&'static str> {
 /// A pattern of a flow rule: `TOOL`, `TOOL:FIELD` or `TOOL:PATH.TO.FIELD`, with `*` for any text within one name.
 ///
 /// The tool part is a [`ToolPattern`]. A single name as field matches at any depth; a path starts at the top. A rule for
-/// a field also applies to everything in it. Positions in lists are left out of paths.
-/// A path also matches names that contain its dots.
+/// a field also applies to everything in it. Positions in lists are left out of paths. A path also matches names that
+/// contain its dots.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FlowPattern {
     text: Arc<str>,

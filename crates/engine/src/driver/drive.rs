@@ -215,8 +215,7 @@ impl Driver {
     async fn wait_for_input(&mut self) {
         self.computing_since = None;
         // Completed calls are applied before expired timers. But calls that complete inline may follow each other without end, so after
-        // some of
-        // them the timers are checked first.
+        // some of them the timers are checked first.
         if std::mem::take(&mut self.calls_ended)
             && let Some((task, timer)) = self.timers.try_next()
             && let Some(input) = self.on_timer_expired(task, timer)

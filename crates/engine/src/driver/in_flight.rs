@@ -59,10 +59,9 @@ struct JoinedCall {
     was_immediate: bool,
 }
 
-/// The calls of a run that are in flight.
-/// Spawning a task costs many times as much as a call that does next to nothing, because another thread has to wake up. So a tool whose
-/// latest call completed quickly at its first poll is polled inline in the driver. A call that turns out to wait becomes a task
-/// nevertheless. So does the next call of a tool that was slow.
+/// The calls of a run that are in flight. Spawning a task costs many times as much as a call that does next to nothing, because another
+/// thread has to wake up. So a tool whose latest call completed quickly at its first poll is polled inline in the driver. A call that
+/// turns out to wait becomes a task nevertheless. So does the next call of a tool that was slow.
 pub(crate) struct InFlightCalls {
     backend: Arc<dyn ToolBackend>,
     tasks: JoinSet<JoinedCall>,
@@ -147,8 +146,7 @@ impl InFlightCalls {
     }
 
     /// Returns the minimum time until the call of `task` can have been inactive for `limit`. Returns `None` while its clock is paused,
-    /// and if
-    /// the backend has its own limit.
+    /// and if the backend has its own limit.
     pub(crate) fn remaining(&self, task: TaskId, limit: Duration) -> Option<Duration> {
         let call = self.handles.get(&task);
         call.map_or(Some(Duration::ZERO), |(_, clock)| clock.remaining(limit))

@@ -53,10 +53,10 @@ struct BatchWaiters {
 /// A committed batch: what it releases, and the result.
 type CommitResult = (BatchWaiters, Result<(), JournalError>);
 
-/// The journal of a run, with the calls that wait for it.
-/// All records of one turn of the driver are appended as one batch, and the calls of the turn wait until the batch is stored. The batch
-/// holds the intents of these calls, and the answers that led to them are in this batch or in an earlier one. So one commit stores
-/// both. If nothing waits for the records of a turn, they are delayed briefly, and stored together with those of later turns.
+/// The journal of a run, with the calls that wait for it. All records of one turn of the driver are appended as one batch, and the
+/// calls of the turn wait until the batch is stored. The batch holds the intents of these calls, and the answers that led to them are
+/// in this batch or in an earlier one. So one commit stores both. If nothing waits for the records of a turn, they are delayed briefly,
+/// and stored together with those of later turns.
 pub(crate) struct JournalGate {
     journal: Arc<dyn Journal>,
     turn: u64,

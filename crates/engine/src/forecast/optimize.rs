@@ -20,8 +20,7 @@ pub struct Bounds {
     /// The total work, spread evenly over all slots.
     pub work: u64,
     /// The best provable bound. Jobs that cannot begin early and have long paths after them share the slots in the middle, and a job
-    /// cannot be
-    /// divided.
+    /// cannot be divided.
     pub provable: u64,
 }
 

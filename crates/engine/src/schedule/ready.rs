@@ -1,11 +1,9 @@
-//! The set of ready tasks, under limits for the whole run, each server and each tool.
-//! Tools without limits share a queue. Every other tool has a lane: a queue of its ready tasks. A server has a heap of its startable lanes,
-//! ordered by their best tasks. The run has a heap of servers. So blocked tools and servers are never visited. Stale heap entries are
-//! dropped when they reach the top, so each operation takes amortized `O(log n)`.
-//! With a million tasks, the next one is seldom near the previous one in memory, so the processor waits for memory at each start. If a
-//! batch
-//! of tasks is read at once, it waits for all of them together, and finds them in its caches later. Prefetching a single task gains
-//! nothing.
+//! The set of ready tasks, under limits for the whole run, each server and each tool. Tools without limits share a queue. Every other tool
+//! has a lane: a queue of its ready tasks. A server has a heap of its startable lanes, ordered by their best tasks. The run has a heap of
+//! servers. So blocked tools and servers are never visited. Stale heap entries are dropped when they reach the top, so each operation takes
+//! amortized `O(log n)`. With a million tasks, the next one is seldom near the previous one in memory, so the processor waits for memory at
+//! each start. If a batch of tasks is read at once, it waits for all of them together, and finds them in its caches later. Prefetching a
+//! single task gains nothing.
 //!
 //! Design: [Tasks are prefetched in batches](https://github.com/planwright/planwright/blob/main/docs/design/scheduling.md#tasks-are-prefetched-in-batches).
 

@@ -1,6 +1,5 @@
 //! The tools in a prompt: all tools with their full descriptions if these fit the budget; else all signatures; else the tools that match
-//! the
-//! request best.
+//! the request best.
 
 use std::fmt::Write as _;
 use std::sync::Arc;

@@ -22,9 +22,9 @@ use super::tools::ToolRules;
 use super::{budgets, stages};
 use crate::pins::PinPolicy;
 
-/// The effective configuration: the user's file and the project's together.
-/// The author of the project writes the project's file, so that file can only restrict: a tool must be in every `allow` list, a tool that
-/// any file denies is denied, and the lower of two bounds applies.
+/// The effective configuration: the user's file and the project's together. The author of the project writes the project's file, so that
+/// file can only restrict: a tool must be in every `allow` list, a tool that any file denies is denied, and the lower of two bounds
+/// applies.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
     pub(super) tools: ToolRules,
@@ -106,8 +106,7 @@ impl Config {
     }
 
     /// Like [`catalog`](Self::catalog), but tools selected by `asks` need approval if they do not declare whether they are destructive
-    /// and no file has
-    /// a rule for such tools.
+    /// and no file has a rule for such tools.
     pub fn catalog_asking(&self, catalog: &Catalog, asks: impl Fn(&Tool) -> bool) -> Catalog {
         catalog.map(|tool| {
             let asks = asks(tool);

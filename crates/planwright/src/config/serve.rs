@@ -129,8 +129,7 @@ impl Serve {
     pub const LISTING_TOKENS: u64 = 1000;
 
     /// Adds the settings of a file. Only the user's own file decides about access. Of two bounds the lower one applies; a project's bound
-    /// is
-    /// compared with the built-in one, too.
+    /// is compared with the built-in one, too.
     pub(super) fn add(&mut self, table: &ServeTable, source: &SourceText) {
         if source.origin == Origin::User {
             self.add_own(table, source);

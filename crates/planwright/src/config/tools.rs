@@ -298,8 +298,7 @@ impl ToolRules {
 
     /// Applies the configuration to the hints of a tool. `asks` is true if a tool that does not declare whether it is destructive needs
     /// approval, unless a file has a rule. `by_flow` is true if such tools, and destructive ones, need approval only for a call that
-    /// violates
-    /// the flow policy.
+    /// violates the flow policy.
     pub(super) fn apply(&self, tool: &mut Tool, asks: bool, by_flow: bool) {
         let asks = asks && !by_flow;
         if by_flow && tool.hints.is_stated_destructive() {

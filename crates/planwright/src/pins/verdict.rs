@@ -40,8 +40,7 @@ pub struct Pinning<'a> {
     /// The policy for tools that changed.
     pub policy: PinPolicy,
     /// True if a person has seen the commands and addresses of the servers, as `planwright trust` shows them. Then these may differ from
-    /// the
-    /// pinned ones.
+    /// the pinned ones.
     pub accepts_servers: bool,
     /// The time.
     pub now: SystemTime,

@@ -63,11 +63,8 @@ impl Run {
     }
 
     /// Adds the steps of a further text in Planwright's own dialect, which may refer to earlier steps. If the text is rejected, the run
-    /// continues
-    /// unchanged.
-    /// Only a run that [grows](super::RunBuilder::growing) waits for steps. Steps that are added to another run just as its last step
-    /// ends, or to a
-    /// cancelled run, may never run. Then they are not in its summary.
+    /// continues unchanged. Only a run that [grows](super::RunBuilder::growing) waits for steps. Steps that are added to another run
+    /// just as its last step ends, or to a cancelled run, may never run. Then they are not in its summary.
     ///
     /// # Errors
     ///

@@ -155,9 +155,8 @@ impl RunBuilder {
         self
     }
 
-    /// Records the run in `journal`: each call before it is sent, each answer before it is used. `header` is data of your own,
-    /// stored first; [`Value::Null`] if you supply the plan again on resume. Give such a run an [id](Self::id): a journal belongs to one
-    /// run.
+    /// Records the run in `journal`: each call before it is sent, each answer before it is used. `header` is data of your own, stored
+    /// first; [`Value::Null`] if you supply the plan again on resume. Give such a run an [id](Self::id): a journal belongs to one run.
     /// It replaces [`stored_in`](Self::stored_in), which needs no journal.
     pub fn journal(mut self, journal: impl Journal, header: Value) -> Self {
         self.journal = Some((Arc::new(journal), header));

@@ -102,8 +102,7 @@ struct Learning {
 
 impl Learning {
     /// Completes the options of a stored run from its store: the key that seals consent, and durations unless the caller has set some or
-    /// the run is
-    /// resumed.
+    /// the run is resumed.
     fn new(spec: &mut RunSpec) -> Result<Option<Self>, Error> {
         let Some(store) = spec.storage.store().cloned() else {
             return Ok(None);
@@ -121,8 +120,7 @@ impl Learning {
     }
 
     /// Stores the durations and the answers of a run that has ended. They only affect the order of later runs and help to write further
-    /// plans, so
-    /// an error here does not fail the run.
+    /// plans, so an error here does not fail the run.
     fn save(self, durations: &Durations) {
         if let Err(error) = self.store.save_durations(&self.before, durations) {
             tracing::warn!(%error, "the durations of calls were not stored");

@@ -41,8 +41,7 @@ impl Planwright {
     }
 
     /// Returns the same service, but the store records neither durations nor the structure of answers of its runs. Needed for simulated
-    /// tools under
-    /// the names of real ones.
+    /// tools under the names of real ones.
     #[must_use]
     pub fn without_learning(&self) -> Self {
         Self::with_open(super::planwright::Open {

@@ -1,6 +1,5 @@
 //! Resumption of a stored run: the steps that a person or a model names, the prepared run, and the effects of a new plan: calls that the
-//! run
-//! must not forget, and results that become stale.
+//! run must not forget, and results that become stale.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -358,8 +357,7 @@ pub struct StaleStep {
 }
 
 /// Returns the steps of `now` whose results were computed from a step in `changed`. Steps in `retained`, and steps computed only from
-/// these, are
-/// left out. So are steps that are not done, because they run in any case.
+/// these, are left out. So are steps that are not done, because they run in any case.
 pub fn stale_steps(
     now: &CheckedPlan,
     changed: &[StepId],

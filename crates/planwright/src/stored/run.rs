@@ -141,8 +141,7 @@ impl StoredRun {
     }
 
     /// Returns the configuration under which the run continues. The flow analysis stays enabled if it was, and a planner that had read
-    /// untrusted text
-    /// stays exposed.
+    /// untrusted text stays exposed.
     #[cfg(feature = "config")]
     #[must_use]
     pub fn with_flow(&self, config: Config) -> Config {

@@ -46,8 +46,8 @@ impl Telemetry {
     }
 
     /// Sends to the collector of `settings`, over OTLP as protobuf in HTTP. If they name none, the exporter uses the usual variables of the
-    /// environment, such as `OTEL_EXPORTER_OTLP_ENDPOINT`.
-    /// Starts threads that send periodically, until the telemetry is [closed](Self::close).
+    /// environment, such as `OTEL_EXPORTER_OTLP_ENDPOINT`. Starts threads that send periodically, until the telemetry is
+    /// [closed](Self::close).
     ///
     /// # Errors
     /// The reason why the settings cannot be used.

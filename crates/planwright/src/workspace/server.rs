@@ -22,10 +22,8 @@ const TOOLS: &[&WorkspaceTool] = &[
     &write_file::TOOL,
 ];
 
-/// Tools for the files of one folder.
-/// No file outside of the folder is accessible. The operating system resolves every path relative to a handle of the folder, so that
-/// neither
-/// `..` nor a link leads out, not even a link that is created while a call is in flight.
+/// Tools for the files of one folder. No file outside of the folder is accessible. The operating system resolves every path relative
+/// to a handle of the folder, so that neither `..` nor a link leads out, not even a link that is created while a call is in flight.
 #[derive(Clone, Debug)]
 pub struct Workspace {
     folder: Arc<Folder>,

@@ -76,8 +76,7 @@ impl Inspection {
     }
 
     /// Returns the state of an item, a round, an instance or a step inside of one; `None` if it has not begun. A step that `is_group` has
-    /// begun
-    /// once a part of it has begun.
+    /// begun once a part of it has begun.
     pub(crate) fn part_state(&self, at: &Address, is_group: bool) -> Option<StepStateEntry> {
         let is_driven = self.info.holder.is_some();
         if !is_in_item(at) {

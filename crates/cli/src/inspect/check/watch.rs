@@ -1,6 +1,6 @@
-//! `planwright check --watch`: repeats the check whenever a file that it reads changes.
-//! The files are polled: there are few of them, and a poll costs microseconds. Events of the system would be lost on network file systems
-//! and in mounted folders of containers, and would follow the old file if an editor replaces it.
+//! `planwright check --watch`: repeats the check whenever a file that it reads changes. The files are polled: there are few of them, and
+//! a poll costs microseconds. Events of the system would be lost on network file systems and in mounted folders of containers, and would
+//! follow the old file if an editor replaces it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

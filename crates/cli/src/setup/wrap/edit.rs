@@ -1,6 +1,5 @@
 //! Moves servers from a client's file into one of ours, and back. Pure functions from texts to texts. A JSON object with comments is read
-//! as
-//! a list of its members with their places in the text.
+//! as a list of its members with their places in the text.
 
 use jsonc_parser::ast;
 use jsonc_parser::common::Ranged;

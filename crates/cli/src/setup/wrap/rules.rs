@@ -141,8 +141,8 @@ fn texts(items: &[Value]) -> impl Iterator<Item = &str> {
 }
 
 /// Returns the patterns of a rule of Claude Code for the tools of `server`; none if it is about other servers. A rule that allows must
-/// name the
-/// server in full, and applies only to the server with the longest matching name. A rule that forbids may have a `*` anywhere.
+/// name the server in full, and applies only to the server with the longest matching name. A rule that forbids may have a `*`
+/// anywhere.
 fn of_claude(rule: &str, list: RuleList, server: &str, servers: &[String]) -> Vec<String> {
     let rule = match rule.split_once('(') {
         None => rule,

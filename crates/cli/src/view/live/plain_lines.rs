@@ -35,8 +35,7 @@ pub(super) struct StepProgress {
 
 impl PlainLines {
     /// Creates the lines that `progress` asks for without a terminal; `None` if it asks for none. `reports_events` is true if the events
-    /// are
-    /// printed in any case.
+    /// are printed in any case.
     pub(super) fn new(board: StepLines, progress: Progress, reports_events: bool) -> Option<Self> {
         let from = match progress {
             Progress::Auto if reports_events => return None,

@@ -192,8 +192,7 @@ impl Live {
     }
 
     /// Applies entries of the journal of `run`, which another process drives. `now` is the time of the run. `is_past` is true if the
-    /// entries
-    /// were written before the view began.
+    /// entries were written before the view began.
     pub(crate) fn entries(&self, run: &RunId, entries: &[Entry], now: Duration, is_past: bool) {
         if let Some(view) = &self.view {
             view.entries(run, entries, now, is_past);

@@ -1,9 +1,7 @@
 //! The flow of data while the plan runs: labels that servers state for their results, and the comparison of the actual sources of texts
-//! with
-//! the sources that the analysis has named.
-//! A text keeps its allocation on its way through references, loops, slots, inner plans and most functions of expressions. So the address
-//! of a text in an argument identifies the output that it is from. Computed texts and numbers have no recorded source, so only the analysis
-//! covers them.
+//! with the sources that the analysis has named. A text keeps its allocation on its way through references, loops, slots, inner plans and
+//! most functions of expressions. So the address of a text in an argument identifies the output that it is from. Computed texts and numbers
+//! have no recorded source, so only the analysis covers them.
 //!
 //! Design: [Why a comparison at run time?](https://github.com/planwright/planwright/blob/main/docs/design/flow.md#why-a-comparison-at-run-time)
 

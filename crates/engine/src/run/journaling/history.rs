@@ -404,8 +404,7 @@ pub struct PastEnd {
 
 impl PastCall {
     /// Returns true if the call happened, because the tool succeeded; false if it did not happen, because the tool or the connection
-    /// refused
-    /// it; `None` if that is unknown, because no answer arrived.
+    /// refused it; `None` if that is unknown, because no answer arrived.
     pub fn happened(&self) -> Option<bool> {
         match &self.answer {
             Some(Ok(_)) => Some(true),

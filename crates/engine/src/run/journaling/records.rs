@@ -29,8 +29,7 @@ pub(in crate::run) struct JournalState {
 }
 
 /// The places at which a process needed or lacked consent, read from its journal. A replay needs them, because a journal contains neither
-/// the
-/// flow policy nor secrets nor definitions of tools.
+/// the flow policy nor secrets nor definitions of tools.
 #[derive(Debug, Default)]
 pub(in crate::run) struct RecordedConsent {
     /// The places that the process asked about.

@@ -309,8 +309,7 @@ impl JobBuilder<'_> {
     }
 
     /// Returns the items of a list whose length is known before the run; `None` if it is not. Items that are not known contain references
-    /// as
-    /// written.
+    /// as written.
     fn known_list(&self, frame: &Frame, over: &Node) -> Option<Arc<Vec<Value>>> {
         if let NodeKind::List(items) = &over.kind {
             let items = items.iter();

@@ -131,8 +131,7 @@ pub struct StepSummary {
     /// The reason why it did not run.
     pub reason: Option<SkipReason>,
     /// True if the run ended during a call of the step that may have happened and must not be repeated without consent. A person decides
-    /// what
-    /// follows when the run is resumed.
+    /// what follows when the run is resumed.
     pub is_in_doubt: bool,
     /// Items, rounds, or the steps of an inner plan.
     pub parts: Vec<StepSummary>,

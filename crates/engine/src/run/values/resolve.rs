@@ -106,8 +106,7 @@ impl ReadValue {
     }
 
     /// Returns the text if there is one and the receiver takes text but not the value, else the value. `expected` is evaluated only if
-    /// there
-    /// is a text.
+    /// there is a text.
     fn fitting<T: Borrow<Type>>(self, expected: impl FnOnce() -> Option<T>) -> Value {
         match self.text {
             Some(text)
@@ -268,8 +267,7 @@ impl ReferenceScope<'_> {
             match tried {
                 Ok(found) => return Ok(found),
                 // A later alternative is read only once this one is known to be missing, because waiting for both would delay the step
-                // for data that it
-                // does not need.
+                // for data that it does not need.
                 Err(now @ (ResolveError::Wait(_) | ResolveError::Fail(_))) => return Err(now),
                 Err(new @ ResolveError::Missing(_))
                     if !matches!(reason, Some(ResolveError::Missing(_))) =>

@@ -92,8 +92,7 @@ const MAX_SEEN_FIELDS: usize = 24;
 const MAX_SAMPLE_LENGTH: usize = 2000;
 
 /// Describes the recorded answers of a tool without an output schema: their structure, the number of answers with each field, and one
-/// answer
-/// with masked values. `None` if there are none.
+/// answer with masked values. `None` if there are none.
 pub fn seen_answers(tool: &Tool) -> Option<String> {
     let seen = seen(tool)?;
     let calls = match seen.calls {

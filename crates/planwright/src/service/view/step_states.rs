@@ -172,8 +172,7 @@ impl StepStates {
     }
 
     /// Returns the state of the step at `address`. An address without instances means the step in all instances of its plan: the result
-    /// is their
-    /// most important state, from the first start to the last end.
+    /// is their most important state, from the first start to the last end.
     pub fn step(&self, address: &str) -> StepView {
         let Some(instances) = self.instances.get(address) else {
             return self.single(address);
@@ -221,8 +220,7 @@ impl StepStates {
     }
 
     /// Applies the next entry of the journal. Returns the addresses of the steps that it concerns. An entry about the whole run, such as
-    /// the start
-    /// of a process, may change the states of all steps.
+    /// the start of a process, may change the states of all steps.
     pub fn entry(&mut self, entry: &Entry) -> Vec<String> {
         self.entries += 1;
         if let Record::Opened { header, .. } = &entry.record {

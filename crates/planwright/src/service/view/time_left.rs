@@ -22,8 +22,7 @@ pub struct TimeLeft {
 
 impl TimeLeft {
     /// The remaining time of a run of `plan` that has not started; `None` if it cannot be estimated, because the duration of a tool is
-    /// not known
-    /// or the plan runs for several instances.
+    /// not known or the plan runs for several instances.
     pub fn new(
         plan: &CheckedPlan,
         durations: &Durations,
