@@ -5,7 +5,7 @@ use std::sync::Arc;
 use planwright_core::plan::RETRY_FIELDS;
 use planwright_core::{Code, Diagnostic, Place, TextEdit};
 
-use super::groups::{condition_of, group_of};
+use super::groups::{condition_of, group_of, is_control};
 use super::names::Names;
 use super::texts::{UsedIds, bare_name, expression_of, path_of, without_output_fields};
 use super::words::{
@@ -18,12 +18,16 @@ use crate::document::{Item, ItemEntry, ItemKind, quote};
 impl Guesses<'_> {
     /// Rewrites the steps `items`; the names of their outputs are added to `names`.
     pub(super) fn steps(&mut self, items: &mut Vec<Item>, names: &mut Names) {
-        if items.iter().any(|item| group_of(item).is_some()) {
+        if items
+            .iter()
+            .any(|item| group_of(item).is_some() || is_control(item))
+        {
             self.flatten(items);
         }
         self.fallback_calls(items);
         for item in items.iter_mut() {
             self.step(item, names);
+            self.previous = item.get("id").and_then(Item::as_text).cloned();
         }
         self.add_ids(items);
         self.positions(items);
@@ -43,6 +47,7 @@ impl Guesses<'_> {
         self.call_by_name(entries);
         self.loop_head(entries);
         self.loop_body(entries);
+        self.outcomes(entries);
         self.condition_objects(entries);
         self.forms(entries);
         if entries.iter().all(|entry| is_step_field(&entry.key)) {

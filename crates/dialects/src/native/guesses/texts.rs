@@ -26,7 +26,9 @@ pub(crate) fn expression_in(text: &str, language: Language) -> Option<String> {
         let translated = translated(text, language)?;
         crate::native::reference::is_expression(&translated).then_some(translated)
     };
-    translate(text).or_else(|| translate(&with_methods(text)?))
+    translate(text)
+        .or_else(|| translate(&with_methods(text)?))
+        .or_else(|| translate(&with_operators(text)?))
 }
 
 /// The maximum depth of groups of steps in which ids are searched.
@@ -138,6 +140,99 @@ const METHODS: [(&str, &str); 9] = [
     (" ends with ", "endsWith"),
     (" matches ", "matches"),
 ];
+
+/// Words between two values that stand for an operator; the longer ones first.
+const OPERATORS: [(&str, &str); 24] = [
+    (" is greater than or equal to ", ">="),
+    (" greater than or equal to ", ">="),
+    (" is less than or equal to ", "<="),
+    (" less than or equal to ", "<="),
+    (" is not equal to ", "!="),
+    (" does not equal ", "!="),
+    (" not equal to ", "!="),
+    (" is greater than ", ">"),
+    (" greater than ", ">"),
+    (" is more than ", ">"),
+    (" is less than ", "<"),
+    (" less than ", "<"),
+    (" is at least ", ">="),
+    (" is at most ", "<="),
+    (" is equal to ", "=="),
+    (" is above ", ">"),
+    (" is below ", "<"),
+    (" equals ", "=="),
+    (" -gt ", ">"),
+    (" -ge ", ">="),
+    (" -lt ", "<"),
+    (" -le ", "<="),
+    (" -eq ", "=="),
+    (" -ne ", "!="),
+];
+
+/// The expression that `text` is meant as, if it has operators in words, a `BETWEEN` or `LIKE` of SQL, or a word or sign before it.
+fn with_operators(text: &str) -> Option<String> {
+    let mut inside = text.trim();
+    for (open, close) in [
+        ("[[", "]]"),
+        ("[", "]"),
+        ("=", ""),
+        ("if ", ""),
+        ("when ", ""),
+        ("only if ", ""),
+    ] {
+        if let Some(rest) = inside
+            .strip_prefix(open)
+            .and_then(|rest| rest.strip_suffix(close))
+            && !rest.starts_with('=')
+        {
+            inside = rest.trim();
+        }
+    }
+    let mut written = inside.to_owned();
+    for (words, sign) in OPERATORS {
+        written = written.replace(words, &format!(" {sign} "));
+    }
+    // `$.a.b` and `$a.b`
+    for sign in ["$.", "$"] {
+        if let Some(rest) = written.strip_prefix(sign) {
+            written = rest.to_owned();
+        }
+    }
+    let split = |word: &str| {
+        let at = written.to_lowercase().find(word)?;
+        Some((
+            written.get(..at)?.trim(),
+            written.get(at + word.len()..)?.trim(),
+        ))
+    };
+    let quoted = |text: &str| {
+        let text = text.trim_matches(['\'', '"']);
+        (!text.contains(['\'', '\\', '"'])).then(|| format!("'{text}'"))
+    };
+    if let Some((value, bounds)) = split(" between ") {
+        let at = bounds.to_lowercase().find(" and ")?;
+        let (low, high) = (bounds.get(..at)?, bounds.get(at + 5..)?);
+        return is_operand(value).then(|| format!("{value} >= {low} && {value} <= {high}"));
+    }
+    if let Some((value, pattern)) = split(" like ") {
+        let pattern = pattern.trim_matches(['\'', '"']);
+        let method = match (pattern.starts_with('%'), pattern.ends_with('%')) {
+            (true, true) => "contains",
+            (true, false) => "endsWith",
+            (false, true) => "startsWith",
+            (false, false) => return Some(format!("{value} == {}", quoted(pattern)?)),
+        };
+        return Some(format!(
+            "{value}.{method}({})",
+            quoted(pattern.trim_matches('%'))?
+        ));
+    }
+    if let Some((value, pattern)) = split(" =~ ") {
+        let pattern = pattern.trim_matches(['/', '\'', '"']);
+        return Some(format!("{value}.matches({})", quoted(pattern)?));
+    }
+    (written != text).then_some(written)
+}
 
 /// Words after a value that say something about it.
 const STATES: [(&str, &str); 9] = [

@@ -1,5 +1,10 @@
 //! The words that people, models and other systems use for the fields of a plan and of a step.
 
+mod absent;
+mod people;
+
+pub(super) use self::absent::{ABOUT_PLANS, OF_PLANS, OF_STEPS, absent, normal};
+pub(super) use self::people::{FOR_PEOPLE, LOOSE_FOR_PEOPLE, is_format_mark};
 use crate::document::{Item, ItemEntry, ItemKind};
 
 /// A field, and the words that stand for it.
@@ -120,6 +125,7 @@ pub(super) fn is_step(item: &Item) -> bool {
         || has_steps
         || switches
         || is_named_call
+        || super::groups::is_control(item)
         || (item.has("type") && has(ARGS))
         || (item.has("id") && item.get("type").is_some_and(is_tool_name))
 }
@@ -372,7 +378,14 @@ pub(super) const PLAN: &[Synonyms] = &[
     },
     Synonyms {
         field: "vars",
-        words: &["variables", "constants", "context", "env", "locals"],
+        words: &[
+            "variables",
+            "constants",
+            "context",
+            "env",
+            "environment",
+            "locals",
+        ],
         fits: is_object,
     },
     Synonyms {
@@ -425,6 +438,18 @@ pub(super) const STEP: &[Synonyms] = &[
             "uid",
         ],
         fits: is_text_or_number,
+    },
+    Synonyms {
+        field: "title",
+        words: &[
+            "label",
+            "heading",
+            "caption",
+            "headline",
+            "task_name",
+            "step_title",
+        ],
+        fits: is_text,
     },
     Synonyms {
         field: "after",
@@ -522,6 +547,10 @@ pub(super) const STEP: &[Synonyms] = &[
             "requiresConfirmation",
             "needs_confirmation",
             "human_in_the_loop",
+            "confirmation",
+            "requireApproval",
+            "needsApproval",
+            "wait_for_approval",
         ],
         fits: is_bool,
     },
@@ -572,19 +601,6 @@ pub(super) const FOR_EACH_BODIES: &[&str] = &[
 pub(super) const LOOSE: &[&str] = &[
     "items", "key", "order", "number", "index", "label", "alias", "uid", "map", "over", "context",
     "parents",
-];
-
-/// Words for people, and marks of formats, that are as often arguments of a call.
-pub(super) const LOOSE_FOR_PEOPLE: &[&str] = &[
-    "summary",
-    "question",
-    "user_request",
-    "role",
-    "agent",
-    "namespace",
-    "version",
-    "status",
-    "position",
 ];
 
 /// Words for the inner fields of `retry`.
@@ -687,92 +703,3 @@ pub(super) const OUTPUT_NAMES: &[&str] = &[
     "save_result_as",
     "saveResultAs",
 ];
-
-/// Words for what a step or a plan says to people. They change nothing in a run, so they are read with a note.
-pub(super) const FOR_PEOPLE: &[&str] = &[
-    "description",
-    "desc",
-    "comment",
-    "comments",
-    "_comment",
-    "//",
-    "#",
-    "$comment",
-    "__comment__",
-    "notes",
-    "reason",
-    "reasoning",
-    "rationale",
-    "thought",
-    "thoughts",
-    "thinking",
-    "explanation",
-    "purpose",
-    "why",
-    "goal",
-    "objective",
-    "intent",
-    "summary",
-    "display_name",
-    "displayName",
-    "question",
-    "user_request",
-    "expected_output",
-    "expected_result",
-    "agent",
-    "role",
-    "approval_message",
-    "approvalMessage",
-    "confirmation_message",
-    "confirm_message",
-];
-
-/// Returns true if the field `key` is a mark of other formats that says nothing about a run: `"type": "tool"`.
-pub(super) fn is_format_mark(key: &str, item: &Item) -> bool {
-    let is_number = |item: &Item| matches!(item.kind, ItemKind::Number(_));
-    let Some(text) = item.as_text() else {
-        return match key {
-            "version" | "typeVersion" | "schemaVersion" | "schema_version" => is_number(item),
-            // The place of a node in an editor.
-            "position" | "ui" => match &item.kind {
-                ItemKind::List(items) => items.iter().all(is_number),
-                ItemKind::Object(entries) => entries.iter().all(|entry| is_number(&entry.item)),
-                ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) | ItemKind::Text(_) => {
-                    false
-                }
-            },
-            _ => false,
-        };
-    };
-    match key {
-        "$schema" | "version" | "apiVersion" | "schemaVersion" | "schema_version"
-        | "specVersion" | "namespace" => true,
-        "type" | "kind" => matches!(
-            &*text.to_lowercase(),
-            "tool"
-                | "tool_call"
-                | "tool-call"
-                | "toolcall"
-                | "tool_use"
-                | "mcp"
-                | "mcp_tool"
-                | "action"
-                | "step"
-                | "task"
-                | "simple"
-                | "call"
-                | "function"
-                | "node"
-                | "plan"
-                | "workflow"
-                | "dag"
-                | "subplan"
-                | "sub_plan"
-                | "subworkflow"
-                | "sub_workflow"
-                | "nested_plan"
-        ),
-        "status" => matches!(&**text, "pending" | "todo" | "not_started" | "planned"),
-        _ => false,
-    }
-}
