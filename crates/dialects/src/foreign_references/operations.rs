@@ -18,12 +18,9 @@ impl ReferenceNames<'_> {
     /// The expression in this dialect of one in another system, if it names a step or an input, and how certain that is.
     pub(super) fn expression(&self, written: &str) -> Option<(String, Certainty)> {
         let signs = |c: char| c.is_whitespace() || "-~#{}.=$@(!".contains(c);
-        // `body('a')?['field']` of Logic Apps
-        let single = written.replace('"', "'");
-        let called = OUTPUT_CALLS
-            .iter()
-            .find_map(|call| single.trim().strip_prefix(call)?.split_once("')"));
-        let called = called.map(|(name, rest)| format!("{name}{}", rest.replace('?', "")));
+        if let Some(meaning) = self.output_call(written) {
+            return Some((meaning, Certainty::Certain));
+        }
         // The output of a node of n8n: `$('a').item.json.x`, `$('a').first().json.x`
         let node = written.trim().strip_prefix("$('");
         let node = node
@@ -33,8 +30,7 @@ impl ReferenceNames<'_> {
                 let fields = items.iter().find_map(|item| rest.strip_prefix(item))?;
                 (path_length(fields) == fields.len()).then(|| format!("{name}{fields}"))
             });
-        let called = called.or(node);
-        if let Some(meaning) = called.and_then(|path| self.path(&path)) {
+        if let Some(meaning) = node.and_then(|path| self.path(&path)) {
             return Some((meaning, Certainty::Certain));
         }
         let trimmed = written.trim_matches(signs);
@@ -46,7 +42,10 @@ impl ReferenceNames<'_> {
             return Some((form.unwrap_or(meaning), Certainty::Certain));
         }
         let has_sign = written.contains(['=', '<', '>', '&', '|', '+', '?', '.', '[']);
-        if let Some(meaning) = self.operation(written).filter(|_| has_sign) {
+        if let Some(meaning) = self
+            .operation(written)
+            .filter(|meaning| has_sign || meaning.contains('('))
+        {
             return Some((meaning, Certainty::Certain));
         }
         let mut found = self.paths(written, true).next();
@@ -62,6 +61,14 @@ impl ReferenceNames<'_> {
             Certainty::Doubtful
         };
         Some((meaning, certainty))
+    }
+
+    /// The path in this dialect of `body('a')?['field']`, the output of a step of Logic Apps.
+    pub(super) fn output_call(&self, written: &str) -> Option<String> {
+        let single = written.trim().replace('"', "'");
+        let mut calls = OUTPUT_CALLS.iter();
+        let (name, rest) = calls.find_map(|call| single.strip_prefix(call)?.split_once("')"))?;
+        self.path(&format!("{name}{}", rest.replace('?', "")))
     }
 
     /// The paths in an expression of another system, with the bytes at which they begin and their meanings; without those in texts

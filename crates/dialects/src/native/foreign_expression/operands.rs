@@ -178,6 +178,7 @@ impl Parser<'_> {
             )
         {
             let operands = self.spaced()?;
+            let name = if name == "json" { "string" } else { name };
             return calls::function(name, &operands);
         }
         // `JSON.parse(…)`

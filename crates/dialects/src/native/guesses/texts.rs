@@ -29,6 +29,15 @@ pub(crate) fn expression_in(text: &str, language: Language) -> Option<String> {
     translate(text)
         .or_else(|| translate(&with_methods(text)?))
         .or_else(|| translate(&with_operators(text)?))
+        .map(with_sizes)
+}
+
+/// `expression` with `size()` in place of the `length` of JavaScript.
+fn with_sizes(expression: String) -> String {
+    if !expression.contains(".length") {
+        return expression;
+    }
+    crate::native::form_in(&expression).unwrap_or(expression)
 }
 
 /// The maximum depth of groups of steps in which ids are searched.

@@ -390,11 +390,10 @@ impl Writer<'_> {
             Kind::Rounds => self.rounds(entries, outer)?,
             Kind::Asking => self.out.asks = true,
             Kind::Waiting => {
-                self.out.reason = "a plan has no pauses: a step starts as soon as the steps that it needs have ended"
+                self.out.reason = "since a plan has no pauses, and a step starts as soon as the steps that it needs have ended"
             }
             Kind::Empty => {
-                self.out.reason =
-                    "a plan begins with the steps that need no other, and ends with the last one"
+                self.out.reason = "since a plan begins with the steps that need no other, and ends with the last one"
             }
             Kind::Values | Kind::Expression | Kind::Filter | Kind::Prompt => {
                 let mut step = computed(item, entries, kind)?;
@@ -588,7 +587,16 @@ impl Writer<'_> {
         outer: Option<&str>,
     ) -> Option<()> {
         let mut passed: Vec<String> = Vec::new();
-        let others = |passed: &[String]| format!("!({})", passed.join(" || "));
+        let others = |passed: &[String]| {
+            let [only] = passed else {
+                let passed: Vec<String> = passed
+                    .iter()
+                    .map(|condition| bracketed(condition))
+                    .collect();
+                return format!("!({})", passed.join(" || "));
+            };
+            format!("!({only})")
+        };
         for branch in list.as_list()? {
             let fields = branch.as_object()?;
             let body = find(fields, BODIES)?;

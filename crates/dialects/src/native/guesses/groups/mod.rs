@@ -158,10 +158,22 @@ impl Guesses<'_> {
         }
         let mut help = parts.join(", and ");
         if !found.reason.is_empty() {
-            help = format!("{help}: {}", found.reason);
+            help = format!("{help}, {}", found.reason);
         }
         let span = self.source.span(item.place);
+        // Other steps may wait for this one.
+        let has_id = |step: &Item| step.get("id").and_then(Item::as_text) == id.as_ref();
+        let is_gone = id.is_some() && !found.steps.iter().any(has_id);
+        if is_gone && !written.is_empty() {
+            let ends = found.steps.iter().filter_map(|step| step.get("id"));
+            let ends: Vec<String> = ends.map(|id| id.to_value().to_json()).collect();
+            help = format!(
+                "{help}; what waits for{name} has `\"after\": [{}]`",
+                ends.join(", ")
+            );
+        }
         let is_replaced = !written.is_empty()
+            && !is_gone
             && found.conditions.is_empty()
             && !has_comment(self.source, item.place)
             && !is_field(self.source, item.place);
