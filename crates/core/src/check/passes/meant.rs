@@ -125,6 +125,12 @@ fn fitted(wanted: &Type, value: &Value, depth: usize) -> Option<Value> {
             let items = items.map(|(index, item)| fitted(&wanted.item(index), item, depth + 1));
             Value::list(items.collect::<Option<Vec<_>>>()?)
         }
+        (Type::List(_), Value::Text(text)) if let Some(items) = listed(text) => {
+            let items = items
+                .iter()
+                .map(|item| fitted(&wanted.item(0), item, depth + 1));
+            Value::list(items.collect::<Option<Vec<_>>>()?)
+        }
         (Type::List(_), Value::Text(_) | Value::Number(_) | Value::Bool(_) | Value::Object(_)) => {
             Value::list([fitted(&wanted.item(0), value, depth + 1)?])
         }
@@ -141,6 +147,20 @@ fn fitted(wanted: &Type, value: &Value, depth: usize) -> Option<Value> {
         _ => return None,
     };
     fits(&found).then_some(found)
+}
+
+/// The items of a list in a text: the JSON of a list, or words with commas or line breaks between them.
+fn listed(text: &str) -> Option<Vec<Value>> {
+    if text.trim_start().starts_with('[') {
+        let list = Value::from_json(text.trim()).ok()?;
+        return list.as_list().map(<[Value]>::to_vec);
+    }
+    let separator = if text.contains('\n') { '\n' } else { ',' };
+    let items: Vec<&str> = text.split(separator).map(str::trim).collect();
+    // A sentence has commas as well.
+    let is_word = |item: &&str| !item.is_empty() && !item.contains(char::is_whitespace);
+    (items.len() > 1 && items.iter().all(is_word))
+        .then(|| items.into_iter().map(Value::text).collect())
 }
 
 /// The first sign of `text` that looks like another one or like none, with its name, and the text with the usual signs.

@@ -277,8 +277,12 @@ impl<'a, 'f> Typing<'a, 'f> {
 
     fn connective(&mut self, parts: &'a [Tree], sign: &str) -> Type {
         let before = self.around;
-        // Another operand may be decisive.
-        self.around.is_conditional |= parts.len() > 1;
+        // Another operand may be decisive, if it can be a boolean at all.
+        let errors = self.errors.take();
+        let is_boolean = |shape: &Type| Kinds::of(shape).meets(Kinds::BOOLEAN);
+        let may_be_decisive = parts.iter().any(|part| is_boolean(&self.type_of(part)));
+        self.errors = errors;
+        self.around.is_conditional |= parts.len() > 1 && may_be_decisive;
         for part in parts {
             self.condition(part, sign);
         }
