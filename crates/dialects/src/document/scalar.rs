@@ -247,11 +247,8 @@ impl JsonReader<'_> {
                         "JSON has no such number: use `null` or text"
                     }
                     _ if self.is_json_alone() => {
-                        let written = json(word);
-                        let help = format!("put text in double quotes, `{written}`");
-                        let edit = TextEdit::new(start..end, written);
-                        let bytes = (start, end);
-                        self.report_repairable(place, bytes, message, &help, edit);
+                        let help = format!("put text in double quotes, `{}`", json(word));
+                        self.report_error(Code::NotJson, place, start, end, message, Some(help));
                         return Ok(ItemKind::Text(word.into()));
                     }
                     _ => "put text in double quotes",

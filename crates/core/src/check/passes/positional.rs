@@ -270,6 +270,7 @@ pub(super) fn text_advice(wanted: &Type, reference: &Reference, found: &Type) ->
     }
     if *found == Type::Boolean
         && let Some(advice) = default_advice(&reference.shown())
+        && [" ?? '", " ?? \""].iter().any(|sign| advice.contains(sign))
     {
         return Some(advice);
     }

@@ -10,7 +10,7 @@ use crate::check::reporter::Reporter;
 use crate::check::resolved_plan::{LoopScope, ReferenceUse, ResolvedPlan};
 use crate::check::type_inference::{ReadTarget, TypeInference};
 use crate::expression::print_path;
-use crate::expression::typing::size_help;
+use crate::expression::typing::{DEFAULT_HELP, size_help};
 use crate::expression::typing::{TypeError, TypeErrorKind};
 use crate::plan::{
     Alternative, Form, InputKind, Missing, Node, NodeKind, Ordering, Read, Segment, SelfReference,
@@ -717,7 +717,7 @@ fn report(problem: TypeError, usage: &ReferenceUse<'_>, reporter: &mut Reporter<
             suggest_fields(diagnostic, failed.failing(), &failed.known, reporter)
         }
     };
-    let is_default = diagnostic.message.contains("`||` needs true or false");
+    let is_default = problem.help.as_deref() == Some(DEFAULT_HELP);
     let is_chain = diagnostic
         .message
         .contains("cannot stand between a boolean");

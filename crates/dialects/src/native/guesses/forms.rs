@@ -55,6 +55,9 @@ const MIN_MISSPELT: usize = 4;
 impl Guesses<'_> {
     /// Reads the values of known fields that have the form of other systems.
     pub(super) fn forms(&mut self, entries: &mut Vec<ItemEntry>) {
+        let id = get(entries, "id").and_then(Item::as_text);
+        let id = id.filter(|id| super::texts::bare_name(id).as_deref() == Some(&***id));
+        let id = id.map_or_else(|| "ID".to_owned(), ToString::to_string);
         let ids = std::mem::take(&mut self.ids);
         entries.retain_mut(|entry| {
             let found = match (&*entry.key, &entry.item.kind) {
@@ -69,10 +72,19 @@ impl Guesses<'_> {
                 }
                 ("timeout", ItemKind::Object(fields)) => duration(fields),
                 ("retry", ItemKind::Text(text)) => attempts(text),
+                ("on_error", ItemKind::Object(fields)) if target_of(fields).is_some() => {
+                    let target = target_of(fields).unwrap_or_default();
+                    let help = format!(
+                        "write `\"on_error\": \"continue\"`, and in the step `{target}` `\"when\": \"${{!results.{id}.success}}\"`"
+                    );
+                    self.wrong_form(entry, &help);
+                    entry.item.kind = ItemKind::Text("continue".into());
+                    return true;
+                }
                 ("on_error", ItemKind::Object(fields)) if !fields.is_empty() => handler(fields),
                 ("on_error", ItemKind::Text(target)) if ids.contains(target) => {
                     let help = format!(
-                        "write `\"on_error\": \"continue\"`, and in the step `{target}` `\"when\": \"${{!results.ID.success}}\"` with the id of this one"
+                        "write `\"on_error\": \"continue\"`, and in the step `{target}` `\"when\": \"${{!results.{id}.success}}\"`"
                     );
                     self.wrong_form(entry, &help);
                     entry.item.kind = ItemKind::Text("continue".into());
@@ -450,6 +462,18 @@ impl Form {
             written,
         })
     }
+}
+
+/// The step that `on_error` of another system goes to, `{"goto": "b"}`.
+fn target_of(fields: &[ItemEntry]) -> Option<Arc<str>> {
+    let [only] = fields else {
+        return None;
+    };
+    let is_target = matches!(
+        &*normal(&only.key),
+        "goto" | "next" | "step" | "jumpto" | "run" | "target"
+    );
+    only.item.as_text().filter(|_| is_target).cloned()
 }
 
 /// The duration in an object such as `{"seconds": 30}`.

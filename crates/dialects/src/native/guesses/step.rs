@@ -45,6 +45,7 @@ impl Guesses<'_> {
         }
         self.call_object(entries);
         self.call_by_name(entries);
+        self.matrix(entries);
         self.loop_head(entries);
         self.loop_body(entries);
         self.outcomes(entries);

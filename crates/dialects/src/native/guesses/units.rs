@@ -58,12 +58,20 @@ impl Guesses<'_> {
         let Some(id) = id.filter(|id| bare_name(id).as_deref() == Some(&**id)) else {
             return;
         };
+        let mut condition = None;
         entries.retain(|entry| {
             let Some(target) = entry.item.as_text().filter(|text| on_error_word(text).is_none())
             else {
                 return true;
             };
             let help = match &*entry.key {
+                "fallback_for" | "fallbackFor" | "fallback_of" | "on_failure_of" | "if_failed"
+                | "alternative_to"
+                    if bare_name(target).is_some() =>
+                {
+                    condition = Some(format!("${{!results.{target}.success}}"));
+                    format!("write `\"when\": \"${{!results.{target}.success}}\"`")
+                }
                 "on_success" | "onSuccess" => format!(
                     "leave it out, and write `\"when\": \"${{results.{id}.success}}\"` in the step `{target}`"
                 ),
@@ -75,6 +83,10 @@ impl Guesses<'_> {
             self.unknown(entry, &help);
             false
         });
+        if let Some(condition) = condition.filter(|_| !has(entries, "when")) {
+            let when = ItemKind::Text(condition.into());
+            entries.push(field("when", when, planwright_core::Place::NOWHERE));
+        }
     }
 
     /// Reads fields that have another unit or another meaning than those of this dialect.

@@ -7,7 +7,7 @@ use super::{MAX_ADDED, add_after, add_condition, condition_of, inside, steps_in}
 use crate::document::{Item, ItemEntry, ItemKind};
 use crate::native::foreign_expression::form_in;
 use crate::native::guesses::texts::{UsedIds, bare_name, expression_of, without_output_fields};
-use crate::native::guesses::words::{ARGS, TOOL, is_step, normal};
+use crate::native::guesses::words::{ARGS, TOOL, call_by_name, is_step, normal};
 use crate::native::guesses::{field, get, has};
 
 /// What a step of another system stands for.
@@ -191,7 +191,8 @@ fn kind(entries: &[ItemEntry]) -> Option<Kind> {
             "requireapproval",
             "requiresapproval",
             "approval",
-        ]) && !has(entries, "value") =>
+        ]) && !has(entries, "value")
+            && !entries.iter().any(|entry| has_steps(&entry.item)) =>
         {
             Kind::Asking
         }
@@ -272,7 +273,7 @@ fn rounds(entries: &[ItemEntry]) -> Option<(&[ItemEntry], &ItemEntry, &Item)> {
         Some(_) => return None,
         None => &body.item,
     };
-    is_step(only).then_some((fields, condition, only))
+    has_steps(only).then_some((fields, condition, only))
 }
 
 /// Returns true if `item` calls nothing, but has the form of a step of another system that is known.
@@ -281,12 +282,41 @@ pub(in crate::native::guesses) fn is_control(item: &Item) -> bool {
     entries.is_some_and(|entries| kind(entries).is_some())
 }
 
-/// Returns true if `item` has steps, perhaps none, also as a list of lists.
+/// Returns true if `item` has steps. Only its own fields and those of its items are looked at, so that the cost is linear.
 fn has_steps(item: &Item) -> bool {
-    let is_known = |item: &Item| is_step(item) || is_control(item);
+    let is_known = |item: &Item| {
+        let words = [
+            "tool",
+            "plan",
+            "value",
+            "extract",
+            "type",
+            "if",
+            "switch",
+            "try",
+            "while",
+            "until",
+            "for_each",
+            "foreach",
+            "forEach",
+            "loop",
+            "steps",
+            "parallel",
+            "then",
+            "condition",
+        ];
+        item.as_list().is_some()
+            || item.as_object().is_some_and(|entries| {
+                let is_word =
+                    |entry: &ItemEntry| words.contains(&&*entry.key) || TOOL.contains(&&*entry.key);
+                entries.iter().any(is_word)
+                    || call_by_name(entries).is_some()
+                    || (has(entries, "name") && ARGS.iter().any(|word| has(entries, word)))
+            })
+    };
     match &item.kind {
         ItemKind::List(items) => !items.is_empty() && items.iter().all(is_known),
-        ItemKind::Object(_) => is_known(item) || item.get("steps").is_some_and(has_steps),
+        ItemKind::Object(_) => is_known(item),
         ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) | ItemKind::Text(_) => false,
     }
 }
@@ -631,11 +661,7 @@ impl Writer<'_> {
                 format!("{} && {}", others(&passed), bracketed(&condition))
             };
             self.body(&body.item, &both(outer, &alone))?;
-            passed.push(if is_default {
-                condition
-            } else {
-                bracketed(&condition)
-            });
+            passed.push(condition);
         }
         match otherwise {
             Some(entry) => self.body(&entry.item, &both(outer, &others(&passed))),

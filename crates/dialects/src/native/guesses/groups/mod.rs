@@ -522,7 +522,10 @@ fn loop_of(
         fields.extend(named);
         return Some(steps);
     }
-    let id = get(entries, "id").cloned()?;
+    let id = get(entries, "id").cloned().unwrap_or_else(|| Item {
+        kind: ItemKind::Text(format!("each_{item_name}").into()),
+        place,
+    });
     if before.len() > MAX_OUTER {
         return None;
     }
