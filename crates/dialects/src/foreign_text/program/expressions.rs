@@ -153,6 +153,16 @@ impl<'t> Parser<'t> {
                 other => (other, false),
             };
             let right = self.operation(level + 1)?;
+            if operator == "%"
+                && let Expression::Literal(Value::Text(text)) = &left
+            {
+                let values = match &right {
+                    Expression::List(values) => values.clone(),
+                    only => vec![only.clone()],
+                };
+                left = formatted(&text.replace("%d", "%s"), "%s", values)?;
+                continue;
+            }
             left = Expression::Binary(operator, left.into(), right.into());
             if negates {
                 left = Expression::Not(left.into());
@@ -230,7 +240,10 @@ impl<'t> Parser<'t> {
                 value = Expression::Index(value.into(), index.into());
             } else if self.take_sign("(") {
                 let arguments = self.inside(")", Self::arguments)?;
-                value = Expression::Call(value.into(), arguments);
+                value = match formatted_call(&value, &arguments) {
+                    Some(text) => text,
+                    None => Expression::Call(value.into(), arguments),
+                };
             } else {
                 return Some(value);
             }
@@ -533,4 +546,37 @@ fn parameter(name: String) -> Parameter {
         kind: None,
         default: None,
     }
+}
+
+/// The template `text` with `values` in the places of `mark`; `None` if their numbers differ, or if there are other marks.
+fn formatted(text: &str, mark: &str, values: Vec<Expression>) -> Option<Expression> {
+    let texts: Vec<&str> = text.split(mark).collect();
+    let is_other = |text: &&str| text.contains(['{', '}']) || (mark == "%s" && text.contains('%'));
+    if texts.len() != values.len() + 1 || texts.iter().any(is_other) {
+        return None;
+    }
+    let mut parts = Vec::new();
+    let mut values = values.into_iter();
+    for text in texts {
+        if !text.is_empty() {
+            parts.push(Expression::text(text.to_owned()));
+        }
+        parts.extend(values.next());
+    }
+    Some(Expression::Template(parts))
+}
+
+/// The template that `'… {} …'.format(a)` stands for.
+fn formatted_call(function: &Expression, arguments: &[Argument]) -> Option<Expression> {
+    let Expression::Field(text, method) = function else {
+        return None;
+    };
+    let (Expression::Literal(Value::Text(text)), "format") = (&**text, &**method) else {
+        return None;
+    };
+    let values = arguments.iter().map(|argument| {
+        let is_positional = argument.name.is_none();
+        is_positional.then(|| argument.value.clone())
+    });
+    formatted(text, "{}", values.collect::<Option<Vec<_>>>()?)
 }

@@ -354,9 +354,12 @@ impl Guesses<'_> {
                 continue;
             };
             let is_known = is_step_field(&entry.key)
-                || [GROUPS, ITEM_NAMES, OUTPUT_NAMES, FOR_PEOPLE]
+                || [GROUPS, ITEM_NAMES]
                     .iter()
                     .any(|words| words.contains(&&*entry.key))
+                || [OUTPUT_NAMES, FOR_PEOPLE]
+                    .iter()
+                    .any(|words| words.contains(&entry.key))
                 || STEP.iter().any(|group| group.words.contains(&&*entry.key));
             let may_be_argument = is_loose && entry.item.as_object().is_none();
             if is_known || may_be_argument || entry.key.chars().count() < MIN_MISSPELT {

@@ -32,7 +32,7 @@ pub(super) use self::units::on_error_word;
 pub(crate) use self::words::is_word_of_others;
 use self::words::{
     ABOUT_PLANS, FOR_PEOPLE, LOOSE, LOOSE_FOR_PEOPLE, OF_PLANS, PLAN, Synonyms, absent, are_steps,
-    is_format_mark, is_plan_field, is_step, normal,
+    is_among, is_format_mark, is_plan_field, is_step, normal,
 };
 use crate::document::edits::{field_edits, key_edit, removal};
 use crate::document::{DiagnosticSink, Item, ItemEntry, ItemKind, ReadLimits, quote};
@@ -130,7 +130,8 @@ pub(crate) fn has_named_steps(root: &Item) -> bool {
 
 /// Returns true if the field `key` says something to people or about the format only.
 pub(crate) fn is_for_people(key: &str, item: &Item) -> bool {
-    (FOR_PEOPLE.contains(&key) && item.as_text().is_some()) || is_format_mark(key, item)
+    ((FOR_PEOPLE.contains(key) || matches!(key, "//" | "#")) && item.as_text().is_some())
+        || is_format_mark(key, item)
 }
 
 /// Returns true if `steps` is a list of steps with nothing to guess: each has an id, a tool, and perhaps arguments by name.
@@ -297,7 +298,7 @@ impl Guesses<'_> {
         for entry in fields {
             if is_plan_field(&entry.key) {
                 entries.push(entry);
-            } else if ABOUT_PLANS.contains(&&*normal(&entry.key)) {
+            } else if is_among(ABOUT_PLANS, &entry.key) {
                 about.push(entry);
             } else if let Some(absent) = absent(OF_PLANS, &entry.key) {
                 let value = entry.item.to_value();
@@ -445,7 +446,7 @@ impl Guesses<'_> {
             if let (Some(entry), None) = (found.next(), found.next()) {
                 if &*entry.key == "sequence" && group.field == "steps" {
                     self.sequence(entry);
-                } else if is_loose && LOOSE.contains(&&*entry.key) {
+                } else if is_loose && LOOSE.contains(&entry.key) {
                     let help = format!(
                         "an argument stands in `args`; the field of the step is `{}`",
                         group.field
@@ -515,7 +516,7 @@ impl Guesses<'_> {
         entries.retain_mut(|entry| {
             if is_known(&entry.key)
                 || !is_for_people(&entry.key, &entry.item)
-                || (is_loose && LOOSE_FOR_PEOPLE.contains(&&*entry.key))
+                || (is_loose && LOOSE_FOR_PEOPLE.contains(&entry.key))
             {
                 return true;
             }

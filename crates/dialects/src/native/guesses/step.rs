@@ -163,7 +163,7 @@ impl Guesses<'_> {
                 continue;
             };
             // Whether it is an argument is decided when fields are renamed.
-            if is_loose && LOOSE.contains(&&*entry.key) {
+            if is_loose && LOOSE.contains(&entry.key) {
                 continue;
             }
             let negates = negates(&entry.key);
@@ -268,7 +268,7 @@ impl Guesses<'_> {
         let loops = has(entries, "for_each");
         let is_name = |entry: &ItemEntry| {
             let is_of_loop = loops && ITEM_NAMES.contains(&&*entry.key);
-            OUTPUT_NAMES.contains(&&*entry.key)
+            OUTPUT_NAMES.contains(&entry.key)
                 && !is_of_loop
                 && entry
                     .item

@@ -7,7 +7,7 @@ use super::{MAX_ADDED, add_after, add_condition, condition_of, inside, steps_in}
 use crate::document::{Item, ItemEntry, ItemKind};
 use crate::native::foreign_expression::form_in;
 use crate::native::guesses::texts::{UsedIds, bare_name, expression_of, without_output_fields};
-use crate::native::guesses::words::{ARGS, TOOL, call_by_name, is_step, normal};
+use crate::native::guesses::words::{ARGS, TOOL, call_by_name, is_among, is_step, normal};
 use crate::native::guesses::{field, get, has};
 
 /// What a step of another system stands for.
@@ -41,71 +41,19 @@ enum Kind {
     Prompt,
 }
 
-const THEN: &[&str] = &[
-    "then",
-    "iftrue",
-    "ontrue",
-    "true",
-    "yes",
-    "truesteps",
-    "truebranch",
-    "thensteps",
-    "truenext",
-];
-const ELSE: &[&str] = &[
-    "else",
-    "otherwise",
-    "iffalse",
-    "onfalse",
-    "false",
-    "no",
-    "falsesteps",
-    "falsebranch",
-    "elsesteps",
-    "falsenext",
-    "default",
-];
-const ELIF: &[&str] = &["elif", "elseif", "elsif", "elifs", "elseifs"];
-const CONDITIONS: &[&str] = &[
-    "if",
-    "condition",
-    "when",
-    "expression",
-    "test",
-    "case",
-    "cond",
-    "unless",
-    "ifnot",
-];
-const SWITCHED: &[&str] = &[
-    "switch",
-    "on",
-    "match",
-    "expression",
-    "value",
-    "variable",
-    "input",
-    "field",
-];
-const BODIES: &[&str] = &[
-    "then", "steps", "do", "step", "next", "goto", "target", "tasks", "body", "actions",
-];
-const VALUES: &[&str] = &[
-    "values",
-    "set",
-    "assign",
-    "variables",
-    "vars",
-    "data",
-    "fields",
-    "value",
-    "assignments",
-];
+const THEN: &str = "then iftrue ontrue true yes truesteps truebranch thensteps truenext";
+const ELSE: &str =
+    "else otherwise iffalse onfalse false no falsesteps falsebranch elsesteps falsenext default";
+const ELIF: &str = "elif elseif elsif elifs elseifs";
+const CONDITIONS: &str = "if condition when expression test case cond unless ifnot";
+const SWITCHED: &str = "switch on match expression value variable input field";
+const BODIES: &str = "then steps do step next goto target tasks body actions";
+const VALUES: &str = "values set assign variables vars data fields value assignments";
 
-fn find<'e>(entries: &'e [ItemEntry], words: &[&str]) -> Option<&'e ItemEntry> {
+fn find<'e>(entries: &'e [ItemEntry], words: &str) -> Option<&'e ItemEntry> {
     // The first word counts, not the first field.
-    let named = |word: &&str| entries.iter().find(|entry| normal(&entry.key) == **word);
-    words.iter().find_map(named)
+    let named = |word: &str| entries.iter().find(|entry| normal(&entry.key) == word);
+    words.split(' ').find_map(named)
 }
 
 fn kind(entries: &[ItemEntry]) -> Option<Kind> {
@@ -116,7 +64,7 @@ fn kind(entries: &[ItemEntry]) -> Option<Kind> {
         return None;
     }
     let is_text = |entry: &ItemEntry| entry.item.as_text().is_some();
-    if find(entries, &["try"]).is_some_and(|entry| has_steps(&entry.item)) {
+    if find(entries, "try").is_some_and(|entry| has_steps(&entry.item)) {
         return Some(Kind::Try);
     }
     if find(entries, PARALLEL).is_some_and(|entry| are_lists(&entry.item)) {
@@ -125,12 +73,12 @@ fn kind(entries: &[ItemEntry]) -> Option<Kind> {
     if rounds(entries).is_some() {
         return Some(Kind::Rounds);
     }
-    if find(entries, &["cases"])
+    if find(entries, "cases")
         .is_some_and(|entry| is_branch_list(&entry.item) || entry.item.as_object().is_some())
     {
         return Some(Kind::Switch);
     }
-    if find(entries, &["branches", "conditions", "choices", "rules"])
+    if find(entries, "branches conditions choices rules")
         .is_some_and(|entry| is_branch_list(&entry.item))
     {
         return Some(Kind::Branches);
@@ -155,7 +103,7 @@ fn kind(entries: &[ItemEntry]) -> Option<Kind> {
     if has_arguments || !is_only {
         return None;
     }
-    let has_any = |words: &[&str]| find(entries, words).is_some();
+    let has_any = |words: &str| find(entries, words).is_some();
     Some(match &*mark {
         "approval" | "humanapproval" | "manualapproval" | "confirm" | "confirmation" | "human"
         | "humaninput" | "humanreview" | "review" | "gate" | "waitforapproval" | "askuser"
@@ -186,12 +134,8 @@ fn kind(entries: &[ItemEntry]) -> Option<Kind> {
         {
             Kind::Values
         }
-        "" if has_any(&[
-            "waitforapproval",
-            "requireapproval",
-            "requiresapproval",
-            "approval",
-        ]) && !has(entries, "value")
+        "" if has_any("waitforapproval requireapproval requiresapproval approval")
+            && !has(entries, "value")
             && !entries.iter().any(|entry| has_steps(&entry.item)) =>
         {
             Kind::Asking
@@ -200,45 +144,12 @@ fn kind(entries: &[ItemEntry]) -> Option<Kind> {
     })
 }
 
-const CODE: &[&str] = &[
-    "expression",
-    "expr",
-    "code",
-    "script",
-    "formula",
-    "source",
-    "transform",
-];
-const LISTS: &[&str] = &[
-    "list",
-    "items",
-    "input",
-    "over",
-    "from",
-    "data",
-    "source",
-    "array",
-    "collection",
-];
-const PROMPTS: &[&str] = &[
-    "prompt",
-    "instruction",
-    "instructions",
-    "question",
-    "message",
-    "template",
-];
+const CODE: &str = "expression expr code script formula source transform";
+const LISTS: &str = "list items input over from data source array collection";
+const PROMPTS: &str = "prompt instruction instructions question message template";
 
-const PARALLEL: &[&str] = &["branches", "parallel", "tasks", "steps", "concurrent"];
-const ROUNDS: &[&str] = &[
-    "while",
-    "until",
-    "loop",
-    "repeat",
-    "dowhile",
-    "dountil",
-    "repeatuntil",
-];
+const PARALLEL: &str = "branches parallel tasks steps concurrent";
+const ROUNDS: &str = "while until loop repeat dowhile dountil repeatuntil";
 
 /// Returns true if `item` is a list of lists of steps.
 fn are_lists(item: &Item) -> bool {
@@ -261,13 +172,8 @@ fn rounds(entries: &[ItemEntry]) -> Option<(&[ItemEntry], &ItemEntry, &Item)> {
         ) && entry.item.as_text().is_some()
     };
     let condition = fields.iter().find(stated)?;
-    let body =
-        find(fields, &["steps", "do", "body", "step", "tasks", "actions"]).or_else(|| {
-            find(
-                entries,
-                &["steps", "do", "body", "step", "tasks", "actions"],
-            )
-        })?;
+    let body = find(fields, "steps do body step tasks actions")
+        .or_else(|| find(entries, "steps do body step tasks actions"))?;
     let only = match body.item.as_list() {
         Some([only]) => only,
         Some(_) => return None,
@@ -285,30 +191,11 @@ pub(in crate::native::guesses) fn is_control(item: &Item) -> bool {
 /// Returns true if `item` has steps. Only its own fields and those of its items are looked at, so that the cost is linear.
 fn has_steps(item: &Item) -> bool {
     let is_known = |item: &Item| {
-        let words = [
-            "tool",
-            "plan",
-            "value",
-            "extract",
-            "type",
-            "if",
-            "switch",
-            "try",
-            "while",
-            "until",
-            "for_each",
-            "foreach",
-            "forEach",
-            "loop",
-            "steps",
-            "parallel",
-            "then",
-            "condition",
-        ];
+        let words = "tool plan value extract type if switch try while until foreach loop steps parallel then condition";
         item.as_list().is_some()
             || item.as_object().is_some_and(|entries| {
                 let is_word =
-                    |entry: &ItemEntry| words.contains(&&*entry.key) || TOOL.contains(&&*entry.key);
+                    |entry: &ItemEntry| is_among(words, &entry.key) || TOOL.contains(&&*entry.key);
                 entries.iter().any(is_word)
                     || call_by_name(entries).is_some()
                     || (has(entries, "name") && ARGS.iter().any(|word| has(entries, word)))
@@ -407,7 +294,7 @@ impl Writer<'_> {
             Kind::If => self.alternatives(entries, outer)?,
             Kind::Switch => self.cases(entries, outer)?,
             Kind::Branches => {
-                let branches = find(entries, &["branches", "conditions", "choices", "rules"])?;
+                let branches = find(entries, "branches conditions choices rules")?;
                 let otherwise = find(entries, ELSE);
                 self.branches(&branches.item, None, otherwise, outer)?;
             }
@@ -475,16 +362,8 @@ impl Writer<'_> {
         } else {
             format!("!({until})")
         };
-        let words = [
-            "max",
-            "maxiterations",
-            "maxrounds",
-            "maxloops",
-            "times",
-            "limit",
-            "maxattempts",
-        ];
-        let max = find(fields, &words).or_else(|| find(entries, &words));
+        let words = "max maxiterations maxrounds maxloops times limit maxattempts";
+        let max = find(fields, words).or_else(|| find(entries, words));
         let step = self.out.steps.get_mut(start)?;
         let place = step.place;
         let mut repeat = vec![field(
@@ -554,7 +433,7 @@ impl Writer<'_> {
             self.body(&then.item, &both(outer, &condition))?;
         }
         let mut remaining = both(outer, &format!("!({condition})"));
-        let words = ELIF.iter().find_map(|word| find(entries, &[word]));
+        let words = find(entries, ELIF);
         if let Some(elif) = words {
             // A condition alone has no steps of its own.
             let alternatives = match &elif.item.kind {
@@ -584,7 +463,7 @@ impl Writer<'_> {
         let value = find(entries, SWITCHED).filter(|entry| entry.item.as_text().is_some());
         let value = value.and_then(|entry| expression_of(inside(entry.item.as_text()?)));
         let value = value.map(|value| bracketed(&without_output_fields(&value, self.ids)));
-        let cases = find(entries, &["cases"])?;
+        let cases = find(entries, "cases")?;
         let otherwise = find(entries, ELSE);
         let ItemKind::Object(by_value) = &cases.item.kind else {
             return self.branches(&cases.item, value.as_deref(), otherwise, outer);
@@ -632,7 +511,7 @@ impl Writer<'_> {
             let body = find(fields, BODIES)?;
             let stated = fields.iter().find(|entry| {
                 let key = normal(&entry.key);
-                CONDITIONS.contains(&&*key)
+                is_among(CONDITIONS, &key)
                     || matches!(&*key, "value" | "equals" | "is" | "match" | "default")
             });
             let word = stated
@@ -672,11 +551,11 @@ impl Writer<'_> {
     /// Writes `try`, `catch` and `finally`.
     fn attempt(&mut self, entries: &[ItemEntry], outer: Option<&str>) -> Option<()> {
         let start = self.out.steps.len();
-        let tried = find(entries, &["try"])?;
+        let tried = find(entries, "try")?;
         for step in steps_in(&tried.item) {
             self.step(&step, outer)?;
         }
-        let caught = find(entries, &["catch", "except", "onerror", "rescue"]);
+        let caught = find(entries, "catch except onerror rescue");
         let mut ids = Vec::new();
         for step in self.out.steps.iter_mut().skip(start) {
             let id = step.get("id")?.clone();
@@ -697,7 +576,7 @@ impl Writer<'_> {
             let handler = caught.item.get("steps").unwrap_or(&caught.item);
             self.body(handler, &both(outer, &failed?.join(" || ")))?;
         }
-        if let Some(last) = find(entries, &["finally", "ensure", "always"]) {
+        if let Some(last) = find(entries, "finally ensure always") {
             let before: Vec<Item> = self
                 .out
                 .steps

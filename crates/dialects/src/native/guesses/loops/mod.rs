@@ -82,7 +82,7 @@ impl Guesses<'_> {
         let words = words.map_or(&[][..], |group| group.words);
         let is_loose = may_have_loose_arguments(entries);
         let is_loop = |entry: &&mut ItemEntry| {
-            let may_be_argument = is_loose && LOOSE.contains(&&*entry.key);
+            let may_be_argument = is_loose && LOOSE.contains(&entry.key);
             &*entry.key == "for_each" || (words.contains(&&*entry.key) && !may_be_argument)
         };
         let Some(entry) = entries.iter_mut().find(is_loop) else {

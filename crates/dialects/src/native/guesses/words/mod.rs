@@ -3,7 +3,7 @@
 mod absent;
 mod people;
 
-pub(super) use self::absent::{ABOUT_PLANS, OF_PLANS, OF_STEPS, absent, normal};
+pub(super) use self::absent::{ABOUT_PLANS, OF_PLANS, OF_STEPS, Words, absent, is_among, normal};
 pub(super) use self::people::{FOR_PEOPLE, LOOSE_FOR_PEOPLE, is_format_mark};
 use crate::document::{Item, ItemEntry, ItemKind};
 
@@ -183,8 +183,8 @@ pub(super) fn call_by_name(entries: &[ItemEntry]) -> Option<usize> {
     };
     let is_beside = |entry: &ItemEntry| {
         matches!(&*entry.key, "id" | "after" | "when" | "title" | "note")
-            || OUTPUT_NAMES.contains(&&*entry.key)
-            || FOR_PEOPLE.contains(&&*entry.key)
+            || OUTPUT_NAMES.contains(&entry.key)
+            || FOR_PEOPLE.contains(&entry.key)
     };
     let at = entries.iter().position(is_call)?;
     let mut others = entries.iter().enumerate().filter(|(index, _)| *index != at);
@@ -194,9 +194,10 @@ pub(super) fn call_by_name(entries: &[ItemEntry]) -> Option<usize> {
 /// Returns true if `key` stands for a field of a step, or for steps in it.
 fn stands_for_field(key: &str) -> bool {
     STEP.iter().any(|group| group.words.contains(&key))
-        || [ARGS, GROUPS, OUTPUT_NAMES, FOR_PEOPLE]
+        || [ARGS, GROUPS].iter().any(|words| words.contains(&key))
+        || [OUTPUT_NAMES, FOR_PEOPLE]
             .iter()
-            .any(|words| words.contains(&key))
+            .any(|words| words.contains(key))
 }
 
 /// Returns true if `key` is read as another field of a plan or of a step; a misspelt field is not.
@@ -204,7 +205,7 @@ pub(crate) fn is_word_of_others(key: &str) -> bool {
     let mut groups = [PLAN, STEP, RETRY, FOR_EACH].into_iter().flatten();
     groups.any(|group| group.words.contains(&key))
         || matches!(key, "name" | "type")
-        || OUTPUT_NAMES.contains(&key)
+        || OUTPUT_NAMES.contains(key)
 }
 
 /// Words for the arguments of a call.
@@ -598,10 +599,8 @@ pub(super) const FOR_EACH_BODIES: &[&str] = &[
 ];
 
 /// Words for fields of a step that are as often arguments of a call.
-pub(super) const LOOSE: &[&str] = &[
-    "items", "key", "order", "number", "index", "label", "alias", "uid", "map", "over", "context",
-    "parents",
-];
+pub(super) const LOOSE: Words =
+    Words("items key order number index label alias uid map over context parents");
 
 /// Words for the inner fields of `retry`.
 pub(super) const RETRY: &[Synonyms] = &[
@@ -664,42 +663,8 @@ pub(super) const ITEM_NAMES: &[&str] = &[
 ];
 
 /// Words for a name of the output of a step.
-pub(super) const OUTPUT_NAMES: &[&str] = &[
-    "as",
-    "save_as",
-    "saveAs",
-    "save_to",
-    "store_as",
-    "storeAs",
-    "store_in",
-    "store_result_as",
-    "result_variable",
-    "resultVariable",
-    "result_name",
-    "result",
-    "output",
-    "outputs",
-    "output_as",
-    "output_name",
-    "output_key",
-    "output_var",
-    "output_variable",
-    "outputVariable",
-    "assign",
-    "assign_to",
-    "assignTo",
-    "register",
-    "returns",
-    "var",
-    "variable",
-    "bind",
-    "out",
-    "observation_name",
-    "result_key",
-    "resultKey",
-    "outputKey",
-    "outputName",
-    "save_output_as",
-    "save_result_as",
-    "saveResultAs",
-];
+pub(super) const OUTPUT_NAMES: Words = Words(
+    "as saveas saveto storeas storein storeresultas resultvariable resultname result output outputs outputas \
+    outputname outputkey outputvar outputvariable assign assignto register returns var variable bind out \
+    observationname resultkey saveoutputas saveresultas",
+);
