@@ -232,3 +232,27 @@ pub(super) fn lists_none(schema: &Schema) -> bool {
         .iter()
         .all(|key| value.get(key).is_none())
 }
+
+/// The advice for a reference with one `||` between a value and a default.
+pub(super) fn default_advice(text: &str) -> Option<String> {
+    let inside = text.strip_prefix("${")?.strip_suffix('}')?;
+    let (value, default) = inside.split_once("||")?;
+    let (value, default) = (value.trim(), default.trim());
+    let signs = ["||", "&&", "==", " ? "];
+    let has_operator = signs
+        .iter()
+        .any(|sign| value.contains(sign) || default.contains(sign));
+    (!has_operator).then(|| format!("a default is written `${{{value} ?? {default}}}`"))
+}
+
+/// The advice for a reference with two comparisons in a row, `a < b < c`.
+pub(super) fn chain_advice(text: &str) -> Option<String> {
+    let inside = text.strip_prefix("${")?.strip_suffix('}')?;
+    let words: Vec<&str> = inside.split_whitespace().collect();
+    let is_sign = |word: &str| matches!(word, "<" | "<=" | ">" | ">=");
+    let [low, first, value, second, high] = words.as_slice() else {
+        return None;
+    };
+    (is_sign(first) && is_sign(second))
+        .then(|| format!("write `${{{low} {first} {value} && {value} {second} {high}}}`"))
+}

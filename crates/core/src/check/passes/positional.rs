@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::references::default_advice;
+use super::meant::default_advice;
 use crate::check::reporter::{DiagnosticBatch, Reporter, name_list};
 use crate::diagnostic::MAX_TEXT_BYTES;
 use crate::place::start_of;

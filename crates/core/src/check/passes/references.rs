@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use super::meant::{chain_advice, default_advice};
 use super::names::step_advice;
 use super::seen;
 use crate::check::reporter::Reporter;
@@ -727,30 +728,6 @@ fn report(problem: TypeError, usage: &ReferenceUse<'_>, reporter: &mut Reporter<
         .or(diagnostic.help)
         .or(problem.help);
     reporter.push(diagnostic);
-}
-
-/// The advice for a reference with one `||` between a value and a default.
-pub(super) fn default_advice(text: &str) -> Option<String> {
-    let inside = text.strip_prefix("${")?.strip_suffix('}')?;
-    let (value, default) = inside.split_once("||")?;
-    let (value, default) = (value.trim(), default.trim());
-    let signs = ["||", "&&", "==", " ? "];
-    let has_operator = signs
-        .iter()
-        .any(|sign| value.contains(sign) || default.contains(sign));
-    (!has_operator).then(|| format!("a default is written `${{{value} ?? {default}}}`"))
-}
-
-/// The advice for a reference with two comparisons in a row, `a < b < c`.
-fn chain_advice(text: &str) -> Option<String> {
-    let inside = text.strip_prefix("${")?.strip_suffix('}')?;
-    let words: Vec<&str> = inside.split_whitespace().collect();
-    let is_sign = |word: &str| matches!(word, "<" | "<=" | ">" | ">=");
-    let [low, first, value, second, high] = words.as_slice() else {
-        return None;
-    };
-    (is_sign(first) && is_sign(second))
-        .then(|| format!("write `${{{low} {first} {value} && {value} {second} {high}}}`"))
 }
 
 /// Checks that a condition may be a boolean. No other value counts as true or false.
