@@ -105,6 +105,10 @@ impl ReferenceNames<'_> {
             } else {
                 path
             };
+            // `json x` of Handlebars is a call.
+            if path == "json" && rest[path.len()..].starts_with(' ') {
+                return None;
+            }
             let meaning = self.path(path)?;
             end = at + path.len();
             Some((at, path, meaning))

@@ -242,7 +242,7 @@ impl<'t> Parser<'t> {
                 let arguments = self.inside(")", Self::arguments)?;
                 value = match formatted_call(&value, &arguments) {
                     Some(text) => text,
-                    None => Expression::Call(value.into(), arguments),
+                    None => deferred_call(value, arguments),
                 };
             } else {
                 return Some(value);
@@ -579,4 +579,18 @@ fn formatted_call(function: &Expression, arguments: &[Argument]) -> Option<Expre
         is_positional.then(|| argument.value.clone())
     });
     formatted(text, "{}", values.collect::<Option<Vec<_>>>()?)
+}
+
+/// The call of `function`, which Prefect, Celery and Ray write `function.submit(…)`, and its answer `call.result()`.
+fn deferred_call(function: Expression, arguments: Vec<Argument>) -> Expression {
+    match function {
+        Expression::Field(of, method)
+            if matches!(&*method, "submit" | "delay" | "remote")
+                && matches!(&*of, Expression::Name(name) if name.contains('_')) =>
+        {
+            Expression::Call(of, arguments)
+        }
+        Expression::Field(of, method) if method == "result" && arguments.is_empty() => *of,
+        other => Expression::Call(other.into(), arguments),
+    }
 }

@@ -327,8 +327,9 @@ pub(super) fn filter(value: &Form, name: &str, arguments: &[Argument]) -> Option
             call("string", &[value], Kind::Text)
         }
         ("fromjson" | "from_json" | "fromJson", []) => call("json", &[value], Kind::Other),
-        ("int" | "float", _) => function(name, &[Argument::Value(value.clone())]),
-        ("abs" | "ceil" | "floor", []) => function(name, &[Argument::Value(value.clone())]),
+        ("int" | "float", _) | ("abs" | "ceil" | "floor", []) => {
+            function(name, &[Argument::Value(value.clone())])
+        }
         ("round", _) => rounded(value, positional.first()),
         ("plus" | "minus" | "times" | "divided_by" | "modulo", [other]) => {
             let (sign, binding) = match name {

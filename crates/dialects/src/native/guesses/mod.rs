@@ -613,10 +613,11 @@ fn strategy(entry: &ItemEntry) -> Option<(&'static str, &'static str)> {
         "sequential" | "serial" | "sequence" | "ordered" | "inorder" | "linear" if is_of_order => {
             Some(("ordering", "listed"))
         }
-        "parallel" | "concurrent" | "auto" | "dag" if is_of_order => Some(("ordering", "")),
         "true" if key == "sequential" => Some(("ordering", "listed")),
         "false" if key == "parallel" || key == "async" => Some(("ordering", "listed")),
-        "true" | "false" if is_of_order => Some(("ordering", "")),
+        "parallel" | "concurrent" | "auto" | "dag" | "true" | "false" if is_of_order => {
+            Some(("ordering", ""))
+        }
         "stop" | "abort" | "halt" | "fail" | "failfast" | "exit" | "raise" | "terminate"
             if is_of_failure =>
         {

@@ -197,15 +197,12 @@ fn with_operators(text: &str) -> Option<String> {
             inside = rest.trim();
         }
     }
-    let mut written = inside.to_owned();
+    let mut written = inside
+        .trim_start_matches('$')
+        .trim_start_matches('.')
+        .to_owned();
     for (words, sign) in OPERATORS {
         written = written.replace(words, &format!(" {sign} "));
-    }
-    // `$.a.b` and `$a.b`
-    for sign in ["$.", "$"] {
-        if let Some(rest) = written.strip_prefix(sign) {
-            written = rest.to_owned();
-        }
     }
     let split = |word: &str| {
         let at = written.to_lowercase().find(word)?;

@@ -7,7 +7,9 @@ use super::{MAX_ADDED, add_after, add_condition, condition_of, inside, steps_in}
 use crate::document::{Item, ItemEntry, ItemKind};
 use crate::native::foreign_expression::form_in;
 use crate::native::guesses::texts::{UsedIds, bare_name, expression_of, without_output_fields};
-use crate::native::guesses::words::{ARGS, TOOL, call_by_name, is_among, is_step, normal};
+use crate::native::guesses::words::{
+    ARGS, TOOL, call_by_name, is_among, is_same, is_step, is_step_field, normal,
+};
 use crate::native::guesses::{field, get, has};
 
 /// What a step of another system stands for.
@@ -52,7 +54,7 @@ const VALUES: &str = "values set assign variables vars data fields value assignm
 
 fn find<'e>(entries: &'e [ItemEntry], words: &str) -> Option<&'e ItemEntry> {
     // The first word counts, not the first field.
-    let named = |word: &str| entries.iter().find(|entry| normal(&entry.key) == word);
+    let named = |word: &str| entries.iter().find(|entry| is_same(&entry.key, word));
     words.split(' ').find_map(named)
 }
 
@@ -60,7 +62,7 @@ fn kind(entries: &[ItemEntry]) -> Option<Kind> {
     let is_call = ["tool", "plan", "extract"]
         .iter()
         .any(|word| has(entries, word));
-    if is_call {
+    if is_call || !entries.iter().any(|entry| is_among(HEADS, &entry.key)) {
         return None;
     }
     let is_text = |entry: &ItemEntry| entry.item.as_text().is_some();
@@ -143,6 +145,11 @@ fn kind(entries: &[ItemEntry]) -> Option<Kind> {
         _ => return None,
     })
 }
+
+/// Fields of which a step that calls nothing has one.
+const HEADS: &str = "try cases if condition when expression test case cond unless ifnot type kind action op set branches \
+    parallel concurrent tasks steps conditions choices rules while until loop repeat dowhile dountil repeatuntil \
+    waitforapproval requireapproval requiresapproval approval";
 
 const CODE: &str = "expression expr code script formula source transform";
 const LISTS: &str = "list items input over from data source array collection";
@@ -232,22 +239,52 @@ fn is_branch_list(item: &Item) -> bool {
 /// The state of writing the steps that a control step stands for.
 struct Writer<'w> {
     ids: &'w HashSet<Arc<str>>,
-    used: UsedIds,
+    used: &'w mut UsedIds,
     out: Control,
 }
 
 /// The steps that `item` stands for in a plan with the steps `ids`; `None` if it is no control step, or a part of it has no
 /// counterpart.
-pub(super) fn control(item: &Item, ids: &HashSet<Arc<str>>) -> Option<Control> {
+pub(super) fn control(item: &Item, ids: &HashSet<Arc<str>>, used: &mut UsedIds) -> Option<Control> {
     kind(item.as_object()?)?;
     let mut writer = Writer {
         ids,
-        used: ids.iter().map(ToString::to_string).collect(),
+        used,
         out: Control::default(),
     };
     writer.step(item, None)?;
     Some(writer.out)
 }
+
+/// Returns true if a step that holds others has a field that would have to be written for each of them.
+fn has_other_fields(entries: &[ItemEntry], kind: Kind) -> bool {
+    let holds = matches!(
+        kind,
+        Kind::If | Kind::Switch | Kind::Branches | Kind::Try | Kind::Parallel | Kind::Rounds
+    );
+    let is_other = |entry: &&ItemEntry| match super::meaning_of(entry) {
+        Some("when") => kind != Kind::If,
+        Some("id" | "title" | "after") => false,
+        Some(_) => {
+            !(is_among(SWITCHED, &entry.key)
+                || (kind == Kind::Rounds && is_among(ROUNDS, &entry.key)))
+        }
+        None => {
+            let is_handler = kind == Kind::Try && is_among(HANDLERS, &entry.key);
+            let is_own = is_step_field(&entry.key) && !matches!(&*entry.key, "note" | "repeat");
+            let of_failure =
+                normal(&entry.key).contains("error") || normal(&entry.key).contains("fail");
+            (is_own || of_failure) && !is_handler
+        }
+    };
+    let conditions = entries
+        .iter()
+        .filter(|entry| super::meaning_of(entry) == Some("when"));
+    holds && (entries.iter().any(|entry| is_other(&entry)) || conditions.count() > 1)
+}
+
+/// Words for what is done if an attempt fails.
+const HANDLERS: &str = "catch except onerror rescue";
 
 /// Both conditions, of which the first may be absent.
 fn both(outer: Option<&str>, own: &str) -> String {
@@ -289,6 +326,9 @@ impl Writer<'_> {
             self.out.steps.push(step);
             return Some(());
         };
+        if has_other_fields(entries, kind) {
+            return None;
+        }
         let before = self.out.steps.len();
         match kind {
             Kind::If => self.alternatives(entries, outer)?,
@@ -307,10 +347,10 @@ impl Writer<'_> {
             Kind::Rounds => self.rounds(entries, outer)?,
             Kind::Asking => self.out.asks = true,
             Kind::Waiting => {
-                self.out.reason = "since a plan has no pauses, and a step starts as soon as the steps that it needs have ended"
+                self.out.reason = "since a plan has no pauses, and a step starts as soon as the steps that it needs have ended";
             }
             Kind::Empty => {
-                self.out.reason = "since a plan begins with the steps that need no other, and ends with the last one"
+                self.out.reason = "since a plan begins with the steps that need no other, and ends with the last one";
             }
             Kind::Values | Kind::Expression | Kind::Filter | Kind::Prompt => {
                 let mut step = computed(item, entries, kind)?;
@@ -555,7 +595,7 @@ impl Writer<'_> {
         for step in steps_in(&tried.item) {
             self.step(&step, outer)?;
         }
-        let caught = find(entries, "catch except onerror rescue");
+        let caught = find(entries, HANDLERS);
         let mut ids = Vec::new();
         for step in self.out.steps.iter_mut().skip(start) {
             let id = step.get("id")?.clone();

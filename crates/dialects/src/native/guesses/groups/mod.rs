@@ -9,7 +9,7 @@ pub(super) use self::control::is_control;
 use planwright_core::{Code, Diagnostic, Place, SourceText, TextEdit};
 
 use super::names::Names;
-use super::texts::{bare_name, expression_of};
+use super::texts::{UsedIds, bare_name, expression_of};
 use super::words::{
     GROUPS, ITEM_NAMES, STEP, Synonyms, are_steps, has_branches, is_branch, is_switch, negates,
 };
@@ -29,9 +29,10 @@ impl Guesses<'_> {
     /// Replaces groups of steps by the steps that have the same effect, and reports each with these steps.
     pub(super) fn flatten(&mut self, items: &mut Vec<Item>) {
         let mut controls = Vec::new();
+        let mut used: UsedIds = self.ids.iter().map(ToString::to_string).collect();
         for mut item in std::mem::take(items) {
             hoist_branches(&mut item);
-            if let Some(found) = control::control(&item, &self.ids) {
+            if let Some(found) = control::control(&item, &self.ids, &mut used) {
                 self.replace_control(&item, found, &mut controls, items);
                 continue;
             }
@@ -217,62 +218,83 @@ struct AppliedControl {
     asks: Option<usize>,
 }
 
+/// The maximum number of steps that ask a person whose names are searched in conditions.
+const MAX_ASKING: usize = 16;
+
 /// Gives the steps in `items` the conditions and the order that steps which call nothing have for them.
 fn apply(controls: &[AppliedControl], items: &mut [Item]) {
-    for control in controls {
-        let mut waits = false;
-        for at in 0..items.len() {
-            let Some(item) = items.get_mut(at) else {
+    if controls.is_empty() {
+        return;
+    }
+    let mut conditions: HashMap<&str, Vec<&str>> = HashMap::new();
+    for (id, condition) in controls.iter().flat_map(|control| &control.conditions) {
+        conditions.entry(id).or_default().push(condition);
+    }
+    let named = controls
+        .iter()
+        .filter_map(|control| Some((&**control.id.as_ref()?, control)));
+    let named: HashMap<&str, &AppliedControl> = named.collect();
+    let asking = controls.iter().filter(|control| control.asks.is_some());
+    let asking: Vec<&AppliedControl> = asking.take(MAX_ASKING).collect();
+    let mut answered: HashSet<usize> = HashSet::new();
+    for item in items.iter_mut() {
+        let place = item.place;
+        let id = item.get("id").and_then(Item::as_text).cloned();
+        for condition in id.iter().filter_map(|id| conditions.get(&**id)).flatten() {
+            // A condition that is unreadable is reported for that.
+            let _ = add_condition(item, condition);
+        }
+        let ItemKind::Object(fields) = &mut item.kind else {
+            continue;
+        };
+        let mut asks = Vec::new();
+        for entry in fields
+            .iter_mut()
+            .filter(|entry| meaning_of(entry) == Some("after"))
+        {
+            let Some(ids) = ids_of(&entry.item) else {
                 continue;
             };
-            let place = item.place;
-            let own = item.get("id").and_then(Item::as_text).cloned();
-            for (id, condition) in &control.conditions {
-                if own.as_ref() == Some(id) {
-                    // A condition that is unreadable is reported for that.
-                    let _ = add_condition(item, condition);
-                }
-            }
-            let ItemKind::Object(fields) = &mut item.kind else {
-                continue;
-            };
-            let is_named =
-                |item: &Item| control.id.is_some() && item.as_text() == control.id.as_ref();
-            let mut follows = false;
-            for entry in fields
-                .iter_mut()
-                .filter(|entry| meaning_of(entry) == Some("after"))
-            {
-                if let Some(mut ids) = ids_of(&entry.item).filter(|ids| ids.iter().any(is_named)) {
-                    ids.retain(|id| !is_named(id));
-                    ids.extend(control.ends.iter().cloned());
-                    entry.item.kind = ItemKind::List(ids);
-                    follows = true;
-                }
-            }
-            if control.asks.is_none() {
+            let control = |id: &Item| named.get(&**id.as_text()?).copied();
+            if !ids.iter().any(|id| control(id).is_some()) {
                 continue;
             }
-            let is_asked = |entry: &ItemEntry| {
-                let text = entry
-                    .item
-                    .as_text()
-                    .filter(|_| meaning_of(entry) == Some("when"));
-                control
-                    .id
-                    .as_ref()
-                    .is_some_and(|id| text.is_some_and(|text| text.contains(&**id)))
-            };
-            let count = fields.len();
-            fields.retain(|entry| !is_asked(entry));
-            if follows || fields.len() < count {
-                waits = true;
-                if !has(fields, "approval") {
-                    fields.push(field("approval", ItemKind::Bool(true), place));
+            let mut meant = Vec::new();
+            for id in ids {
+                match control(&id) {
+                    Some(control) => {
+                        asks.extend(control.asks);
+                        meant.extend(control.ends.iter().cloned());
+                    }
+                    None => meant.push(id),
                 }
+            }
+            entry.item.kind = ItemKind::List(meant);
+        }
+        fields.retain(|entry| {
+            let text = entry
+                .item
+                .as_text()
+                .filter(|_| meaning_of(entry) == Some("when"));
+            let asked = text.and_then(|text| {
+                let names = |control: &&&AppliedControl| {
+                    control.id.as_ref().is_some_and(|id| text.contains(&**id))
+                };
+                asking.iter().find(names).and_then(|control| control.asks)
+            });
+            asks.extend(asked);
+            asked.is_none()
+        });
+        if !asks.is_empty() {
+            answered.extend(asks);
+            if !has(fields, "approval") {
+                fields.push(field("approval", ItemKind::Bool(true), place));
             }
         }
-        if let Some(at) = control.asks.filter(|_| !waits)
+    }
+    // Without a step that waits for it, it is about the next one.
+    for at in asking.iter().filter_map(|control| control.asks) {
+        if !answered.contains(&at)
             && let Some(ItemKind::Object(fields)) = items.get_mut(at).map(|item| &mut item.kind)
             && !has(fields, "approval")
         {

@@ -53,11 +53,8 @@ impl Guesses<'_> {
             "strategy" => entry.item.get("matrix").and_then(combinations),
             _ => None,
         };
-        let found = entries.iter().enumerate();
-        let Some((at, items)) = found
-            .filter_map(|(at, entry)| Some((at, values(entry)?)))
-            .next()
-        else {
+        let mut found = entries.iter().enumerate();
+        let Some((at, items)) = found.find_map(|(at, entry)| Some((at, values(entry)?))) else {
             return;
         };
         let entry = entries.remove(at);

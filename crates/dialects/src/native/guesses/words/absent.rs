@@ -31,8 +31,13 @@ impl Words {
 
 /// Returns true if `key` is one of `words`, which are in lower case, without signs between their parts, and with blanks between them.
 pub(in crate::native::guesses) fn is_among(words: &str, key: &str) -> bool {
-    let key = normal(key);
-    !key.is_empty() && words.split(' ').any(|word| word == key)
+    words.split(' ').any(|word| is_same(key, word))
+}
+
+/// Returns true if `key` is `word` but for its case and the signs between its parts.
+pub(in crate::native::guesses) fn is_same(key: &str, word: &str) -> bool {
+    let letters = key.chars().filter(|sign| sign.is_alphanumeric());
+    letters.flat_map(char::to_lowercase).eq(word.chars())
 }
 
 /// The entry of `table` for `key`, whatever stands between its parts.

@@ -3,7 +3,9 @@
 mod absent;
 mod people;
 
-pub(super) use self::absent::{ABOUT_PLANS, OF_PLANS, OF_STEPS, Words, absent, is_among, normal};
+pub(super) use self::absent::{
+    ABOUT_PLANS, OF_PLANS, OF_STEPS, Words, absent, is_among, is_same, normal,
+};
 pub(super) use self::people::{FOR_PEOPLE, LOOSE_FOR_PEOPLE, is_format_mark};
 use crate::document::{Item, ItemEntry, ItemKind};
 
