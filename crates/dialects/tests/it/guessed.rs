@@ -83,7 +83,7 @@ fn catalog() -> Catalog {
 }
 
 /// Expressions of other systems over the step `q`, each with the one that has its effect here.
-const EXPRESSIONS: [(&str, &str); 60] = [
+const EXPRESSIONS: [(&str, &str); 59] = [
     // n8n, Handlebars, Go
     ("={{ $json.rows.length }}", "q.rows.size()"),
     ("={{ $('q').item.json.total }}", "q.total"),
@@ -193,7 +193,6 @@ const EXPRESSIONS: [(&str, &str); 60] = [
     ),
     ("${q.total if q.ok else 0}", "q.ok ? q.total : 0"),
     ("${f\"{q.total} rows\"}", "string(q.total) + ' rows'"),
-    ("${'%s rows' % q.total}", "string(q.total) + ' rows'"),
     (
         "${len(q.rows) > 0 and not q.ok}",
         "size(q.rows) > 0 && !q.ok",

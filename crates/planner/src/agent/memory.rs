@@ -352,7 +352,9 @@ impl AgentContext {
         // The check of each solution would report the same values again, and the model cannot change them.
         let found = check_without_inputs(plan, &CheckContext::new(catalog));
         // The envelope has no steps on purpose.
-        let found = found.into_iter().filter(|found| found.code != Code::EmptyPlan);
+        let found = found
+            .into_iter()
+            .filter(|found| found.code != Code::EmptyPlan);
         diagnostics.extend(found.collect());
         for (index, message) in messages.iter().enumerate() {
             if let Err(mut diagnostic) = context.add(message, catalog) {

@@ -8,9 +8,7 @@ use planwright_engine::{RunStatus, RunSummary};
 use tokio::time::Instant;
 
 use super::host::{Agent, AgentEnd, AgentLimit, AgentOutcome};
-use super::host::{
-    AgentEvent, AgentRun, ResumeOutcome, SolutionOutcome,
-};
+use super::host::{AgentEvent, AgentRun, ResumeOutcome, SolutionOutcome};
 use super::messages::{call_error_message, error_message};
 use super::prompt::{SolutionReply, SolutionRequest};
 use super::results::apply_results;

@@ -4,9 +4,7 @@
 use std::ops::Range;
 
 use super::context::PhraseContext;
-use crate::dates::phrase::{
-    DatePhrase, FiscalPart, Occurrence, Period, TimeUnit, YearReference,
-};
+use crate::dates::phrase::{DatePhrase, FiscalPart, Occurrence, Period, TimeUnit, YearReference};
 use crate::dates::resolve::evaluate_phrase;
 use crate::dates::token::{DateToken, DateTokenKind, tokens};
 use crate::dates::{DateError, DateRange, Now, grammar};

@@ -283,6 +283,13 @@ fn has_other_fields(entries: &[ItemEntry], kind: Kind) -> bool {
     holds && (entries.iter().any(|entry| is_other(&entry)) || conditions.count() > 1)
 }
 
+/// Returns true if `entry` is a part of a step with branches.
+pub(super) fn is_part(entry: &ItemEntry) -> bool {
+    [ELSE, ELIF, SWITCHED]
+        .iter()
+        .any(|words| is_among(words, &entry.key))
+}
+
 /// Words for what is done if an attempt fails.
 const HANDLERS: &str = "catch except onerror rescue";
 

@@ -52,7 +52,10 @@ impl Guesses<'_> {
             let loop_at = entries.iter().position(is_loop);
             let is_sequence = matches!(&*group.key, "sequence" | "sequential");
             let (mut steps, otherwise) = match (&*group.key, loop_at) {
-                ("cases" | "then", _) => (None, ARE_UNCERTAIN),
+                ("cases" | "then", _) => {
+                    entries.retain(|entry| !control::is_part(entry));
+                    (Some(steps_in(&group.item)), ARE_UNCERTAIN)
+                }
                 (_, Some(at)) => {
                     let over = entries.remove(at);
                     let inner = if is_sequence {
@@ -78,7 +81,9 @@ impl Guesses<'_> {
                     "put these steps into `steps`; what {field} of this step means for all of them together has to be written for each"
                 ));
             }
-            let Some(steps) = steps.filter(|_| fixed.is_none()) else {
+            // Branches that were not read before have parts without a counterpart.
+            let is_branch = matches!(&*group.key, "cases" | "then");
+            let Some(steps) = steps.filter(|_| fixed.is_none() && !is_branch) else {
                 self.sink.push_at_key(&group, diagnostic);
                 items.extend(steps_in(&group.item));
                 continue;
