@@ -232,11 +232,11 @@ fn expressions_of_other_systems_lead_to_whole_ones() {
     for (written, meant) in EXPRESSIONS {
         let found = read(&plan(written));
         let advice = format!("write `${{{meant}}}`");
-        let is_told = |found: &Diagnostic| {
+        let is_advised = |found: &Diagnostic| {
             let help = found.help.as_deref().unwrap_or_default();
             help == advice || help.starts_with(&format!("{advice};"))
         };
-        assert!(found.iter().any(is_told), "{written}: {found:#?}");
+        assert!(found.iter().any(is_advised), "{written}: {found:#?}");
         let again = read(&plan(&format!("${{{meant}}}")));
         assert!(again.is_empty(), "{meant}: {again:#?}");
     }

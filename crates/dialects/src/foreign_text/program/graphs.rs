@@ -147,7 +147,7 @@ fn node(builder: &mut Builder, name: &str, function: &FunctionDefinition) -> Opt
     Some(())
 }
 
-/// What precedes the name of a field of the state, so that no program has the same name.
+/// Beginning of the name of a field of the state, so that no program has the same name.
 pub(super) const STATE: &str = "state ";
 
 /// The name under which a field of the state is known.

@@ -32,7 +32,7 @@ pub(super) use self::units::on_error_word;
 pub(crate) use self::words::is_word_of_others;
 use self::words::{
     ABOUT_PLANS, FOR_PEOPLE, LOOSE, LOOSE_FOR_PEOPLE, OF_PLANS, PLAN, Synonyms, absent, are_steps,
-    is_among, is_format_mark, is_plan_field, is_step, normal,
+    is_format_mark, is_plan_field, is_step, normal,
 };
 use crate::document::edits::{field_edits, key_edit, removal};
 use crate::document::{DiagnosticSink, Item, ItemEntry, ItemKind, ReadLimits, quote};
@@ -298,7 +298,7 @@ impl Guesses<'_> {
         for entry in fields {
             if is_plan_field(&entry.key) {
                 entries.push(entry);
-            } else if is_among(ABOUT_PLANS, &entry.key) {
+            } else if ABOUT_PLANS.contains(&entry.key) {
                 about.push(entry);
             } else if let Some(absent) = absent(OF_PLANS, &entry.key) {
                 let value = entry.item.to_value();
@@ -573,7 +573,6 @@ impl Guesses<'_> {
 
 /// The field of a plan that `entry` stands for, with its value, which is empty if the field can be left out.
 fn strategy(entry: &ItemEntry) -> Option<(&'static str, &'static str)> {
-    let key = normal(&entry.key);
     let word = match &entry.item.kind {
         ItemKind::Text(text) => normal(text),
         ItemKind::Bool(value) => value.to_string(),
@@ -581,6 +580,7 @@ fn strategy(entry: &ItemEntry) -> Option<(&'static str, &'static str)> {
             return None;
         }
     };
+    let key = normal(&entry.key);
     let is_of_order = matches!(
         &*key,
         "mode"

@@ -8,11 +8,11 @@ use crate::document::{Item, ItemEntry, ItemKind};
 use crate::native::foreign_expression::form_in;
 use crate::native::guesses::texts::{UsedIds, bare_name, expression_of, without_output_fields};
 use crate::native::guesses::words::{
-    ARGS, TOOL, call_by_name, is_among, is_same, is_step, is_step_field, normal,
+    ARGS, TOOL, Words, call_by_name, is_among, is_same, is_step, is_step_field, normal,
 };
 use crate::native::guesses::{field, get, has};
 
-/// What a step of another system stands for.
+/// The meaning of a step of another system.
 #[derive(Debug, Default)]
 pub(super) struct Control {
     /// The steps in its place.
@@ -62,7 +62,7 @@ fn kind(entries: &[ItemEntry]) -> Option<Kind> {
     let is_call = ["tool", "plan", "extract"]
         .iter()
         .any(|word| has(entries, word));
-    if is_call || !entries.iter().any(|entry| is_among(HEADS, &entry.key)) {
+    if is_call || !entries.iter().any(|entry| HEADS.contains(&entry.key)) {
         return None;
     }
     let is_text = |entry: &ItemEntry| entry.item.as_text().is_some();
@@ -146,10 +146,13 @@ fn kind(entries: &[ItemEntry]) -> Option<Kind> {
     })
 }
 
-/// Fields of which a step that calls nothing has one.
-const HEADS: &str = "try cases if condition when expression test case cond unless ifnot type kind action op set branches \
-    parallel concurrent tasks steps conditions choices rules while until loop repeat dowhile dountil repeatuntil \
-    waitforapproval requireapproval requiresapproval approval";
+/// Fields that a step which calls nothing has at least one of.
+#[rustfmt::skip]
+const HEADS: Words = Words(&[
+    "try", "cases", "if", "condition", "when", "expression", "test", "case", "cond", "unless", "ifnot", "type", "kind", "action", "op",
+    "set", "branches", "parallel", "concurrent", "tasks", "steps", "conditions", "choices", "rules", "while", "until", "loop", "repeat",
+    "dowhile", "dountil", "repeatuntil", "waitforapproval", "requireapproval", "requiresapproval", "approval",
+]);
 
 const CODE: &str = "expression expr code script formula source transform";
 const LISTS: &str = "list items input over from data source array collection";
@@ -293,7 +296,7 @@ pub(super) fn is_part(entry: &ItemEntry) -> bool {
 /// Words for what is done if an attempt fails.
 const HANDLERS: &str = "catch except onerror rescue";
 
-/// Both conditions, of which the first may be absent.
+/// Both conditions; the first may be absent.
 fn both(outer: Option<&str>, own: &str) -> String {
     match outer {
         Some(outer) => format!("{outer} && {}", bracketed(own)),
@@ -379,7 +382,7 @@ impl Writer<'_> {
         Some(())
     }
 
-    /// Writes steps of which each waits for the one before it.
+    /// Writes steps where each waits for the one before it.
     fn sequence(&mut self, steps: &Item, outer: Option<&str>) -> Option<()> {
         let mut before: Option<Item> = None;
         for step in steps_in(steps) {

@@ -213,7 +213,7 @@ impl Guesses<'_> {
     }
 }
 
-/// What a step that calls nothing means for the other steps.
+/// The meaning of a step that calls nothing for the other steps.
 struct AppliedControl {
     id: Option<Arc<str>>,
     /// The ids that other steps wait for in its place.

@@ -601,8 +601,10 @@ pub(super) const FOR_EACH_BODIES: &[&str] = &[
 ];
 
 /// Words for fields of a step that are as often arguments of a call.
-pub(super) const LOOSE: Words =
-    Words("items key order number index label alias uid map over context parents");
+pub(super) const LOOSE: Words = Words(&[
+    "items", "key", "order", "number", "index", "label", "alias", "uid", "map", "over", "context",
+    "parents",
+]);
 
 /// Words for the inner fields of `retry`.
 pub(super) const RETRY: &[Synonyms] = &[
@@ -665,8 +667,9 @@ pub(super) const ITEM_NAMES: &[&str] = &[
 ];
 
 /// Words for a name of the output of a step.
-pub(super) const OUTPUT_NAMES: Words = Words(
-    "as saveas saveto storeas storein storeresultas resultvariable resultname result output outputs outputas \
-    outputname outputkey outputvar outputvariable assign assignto register returns var variable bind out \
-    observationname resultkey saveoutputas saveresultas",
-);
+#[rustfmt::skip]
+pub(super) const OUTPUT_NAMES: Words = Words(&[
+    "as", "saveas", "saveto", "storeas", "storein", "storeresultas", "resultvariable", "resultname", "result", "output", "outputs",
+    "outputas", "outputname", "outputkey", "outputvar", "outputvariable", "assign", "assignto", "register", "returns", "var", "variable",
+    "bind", "out", "observationname", "resultkey", "saveoutputas", "saveresultas",
+]);

@@ -4,12 +4,13 @@ use super::Words;
 use crate::document::{Item, ItemKind};
 
 /// Words for what a step or a plan says to people. They change nothing in a run, so they are read with a note.
-pub(in crate::native::guesses) const FOR_PEOPLE: Words = Words(
-    "description desc comment comments notes reason reasoning rationale thought thoughts thinking explanation \
-    purpose why goal objective intent summary displayname question userrequest expectedoutput expectedresult \
-    agent role approvalmessage confirmationmessage confirmmessage documentation doc docs details hint info \
-    remark remarks memo",
-);
+#[rustfmt::skip]
+pub(in crate::native::guesses) const FOR_PEOPLE: Words = Words(&[
+    "description", "desc", "comment", "comments", "notes", "reason", "reasoning", "rationale", "thought", "thoughts", "thinking",
+    "explanation", "purpose", "why", "goal", "objective", "intent", "summary", "displayname", "question", "userrequest", "expectedoutput",
+    "expectedresult", "agent", "role", "approvalmessage", "confirmationmessage", "confirmmessage", "documentation", "doc", "docs",
+    "details", "hint", "info", "remark", "remarks", "memo",
+]);
 
 /// Returns true if the field `key` is a mark of other formats that says nothing about a run: `"type": "tool"`.
 pub(in crate::native::guesses) fn is_format_mark(key: &str, item: &Item) -> bool {
@@ -62,6 +63,8 @@ pub(in crate::native::guesses) fn is_format_mark(key: &str, item: &Item) -> bool
 }
 
 /// Words for people, and marks of formats, that are as often arguments of a call.
-pub(in crate::native::guesses) const LOOSE_FOR_PEOPLE: Words = Words(
-    "summary question userrequest role agent namespace version status position details hint info memo doc docs",
-);
+#[rustfmt::skip]
+pub(in crate::native::guesses) const LOOSE_FOR_PEOPLE: Words = Words(&[
+    "summary", "question", "userrequest", "role", "agent", "namespace", "version", "status", "position", "details", "hint", "info", "memo",
+    "doc", "docs",
+]);
