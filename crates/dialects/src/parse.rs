@@ -137,6 +137,7 @@ fn read_plan(
         };
     };
     let source = Arc::clone(document.source.text());
+    let is_recognised = matches!(chosen, Ok(None));
     let may_be_calls = matches!(chosen, Ok(None)) && syntax == Syntax::Lines;
     let may_be_other = is_advised && matches!(chosen, Ok(None)) && syntax == Syntax::Json;
     let choice = match chosen {
@@ -150,7 +151,14 @@ fn read_plan(
             (Some(dialect), plan)
         }
         Err(reasons) => {
-            diagnostics.extend(reasons);
+            // A text with a malformed part is not known to be no plan.
+            if syntax == Syntax::Json && diagnostics.has_errors() {
+                if is_recognised {
+                    explain_text(text, &mut diagnostics);
+                }
+            } else {
+                diagnostics.extend(reasons);
+            }
             (None, None)
         }
     };

@@ -138,6 +138,24 @@ impl<'a> TypeInference<'a> {
     }
 
     /// Returns the mistakes in the expressions of a reference. Its type is cached for the passes that follow.
+    /// Returns true if `reference` reads the output of a step that is made here, by a loop or a `value`, and not by a server alone.
+    pub(super) fn is_computed(&self, reference: &Reference) -> bool {
+        let Some(Read {
+            source: Source::Step(id),
+            path,
+            ..
+        }) = reference.as_read()
+        else {
+            return false;
+        };
+        let step = self
+            .resolved
+            .ids
+            .get(id)
+            .and_then(|index| self.resolved.step(*index));
+        path.is_empty() && step.is_some_and(|step| step.for_each.is_some())
+    }
+
     pub(super) fn expression_problems(
         &self,
         reference: &Reference,

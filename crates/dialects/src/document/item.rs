@@ -359,7 +359,7 @@ impl<'a> Fields<'a> {
                         diagnostic
                     }
                 }
-                None => diagnostic.help(format!("it may have {}", quoted_list(&self.known))),
+                None => diagnostic.help(format!("it may have {}", offer(&entry.key, &self.known))),
             };
             sink.push_at_key(entry, diagnostic);
         }
@@ -425,7 +425,32 @@ fn expect_type<T>(
     value
 }
 
-fn quoted_list(names: &[&str]) -> String {
+/// The maximum number of fields in advice about an unknown one.
+const MAX_OFFERED: usize = 5;
+
+/// The fields in `known` that an object may have in place of `written`, the nearest ones first if they are many.
+fn offer(written: &str, known: &[&str]) -> String {
+    let others = known.len().saturating_sub(MAX_OFFERED);
+    if others == 0 || written.len() > MAX_COMPARED {
+        return list_of(&known[..known.len().min(MAX_OFFERED)], others);
+    }
+    let mut offered = known.to_vec();
+    // The order of the fields decides between those that are equally far.
+    offered.sort_by_cached_key(|name| strsim::damerau_levenshtein(written, name));
+    offered.truncate(MAX_OFFERED);
+    list_of(&offered, others)
+}
+
+/// The longest name that is compared with others, in bytes.
+const MAX_COMPARED: usize = 64;
+
+fn list_of(names: &[&str], others: usize) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    quoted.join(", ")
+    let quoted = quoted.join(", ");
+    if others == 0 {
+        return quoted;
+    }
+    format!(
+        "{quoted} or one of {others} others, which the page of its dialect lists: `planwright explain PW0105`"
+    )
 }

@@ -27,6 +27,8 @@ pub(super) struct JsonReader<'a> {
     pub(super) suppressed: usize,
     /// True if a structural error was found: the value is discarded then.
     pub(super) is_broken: bool,
+    /// The text ends inside of a value.
+    pub(super) is_cut: bool,
     /// The notations of other languages that were read.
     pub(super) leniencies: Leniencies,
 }
@@ -74,6 +76,7 @@ impl<'a> JsonReader<'a> {
             diagnostics: Diagnostics::new(),
             suppressed: 0,
             is_broken: false,
+            is_cut: false,
             leniencies: Leniencies::default(),
         }
     }
@@ -161,10 +164,17 @@ impl<'a> JsonReader<'a> {
                         stack.push(open);
                         continue;
                     }
-                    None if !stack.is_empty() => return Err(self.report_unclosed(&stack)),
+                    None if !stack.is_empty() => {
+                        self.report_unclosed(&stack);
+                        return self.cut_off(stack);
+                    }
                     _ => {
                         let segment = next_segment(stack.last(), &mut root_segment);
-                        let item = self.scalar(holder, segment)?;
+                        let item = match self.scalar(holder, segment) {
+                            Ok(item) => item,
+                            Err(Unrecoverable) if self.is_cut => return self.cut_off(stack),
+                            Err(reason) => return Err(reason),
+                        };
                         match attach(&mut stack, item) {
                             Some(root) => return Ok(root),
                             None => next = Expected::CommaOrEnd,
@@ -174,7 +184,10 @@ impl<'a> JsonReader<'a> {
                 },
                 Expected::KeyOrEnd => match self.peek() {
                     Some(b'}') => stack.pop(),
-                    None => return Err(self.report_unclosed(&stack)),
+                    None => {
+                        self.report_unclosed(&stack);
+                        return self.cut_off(stack);
+                    }
                     Some(b',') => {
                         self.report_leading_comma(holder);
                         self.at += 1;
@@ -193,6 +206,10 @@ impl<'a> JsonReader<'a> {
                         continue;
                     }
                 },
+                Expected::CommaOrEnd if self.peek().is_none() && !stack.is_empty() => {
+                    self.report_unclosed(&stack);
+                    return self.cut_off(stack);
+                }
                 Expected::CommaOrEnd => match self.after_value(&stack)? {
                     AfterValue::Closed => stack.pop(),
                     AfterValue::More(then) => {
@@ -235,6 +252,25 @@ impl<'a> JsonReader<'a> {
             }
         };
         Ok(OpenContainer { place, start, kind })
+    }
+
+    /// The value of a text that ends inside of `stack`, without the objects that are not complete: only their absence is certain.
+    fn cut_off(&mut self, mut stack: Vec<OpenContainer>) -> Result<Item, Unrecoverable> {
+        if !self.is_json_alone() {
+            self.is_broken = true;
+            return Err(Unrecoverable);
+        }
+        while let Some(open) = stack.pop() {
+            let is_list = matches!(open.kind, ContainerKind::List(_));
+            let item = self.close(open);
+            if stack.is_empty() {
+                return Ok(item);
+            }
+            if is_list {
+                attach(&mut stack, item);
+            }
+        }
+        Err(Unrecoverable)
     }
 
     fn close(&mut self, open: OpenContainer) -> Item {
@@ -290,7 +326,7 @@ impl<'a> JsonReader<'a> {
                 Ok(AfterValue::More(then))
             }
             Some(byte) if byte == end => Ok(AfterValue::Closed),
-            None => Err(self.report_unclosed(stack)),
+            None => Err(Unrecoverable),
             Some(byte) => {
                 self.report_missing_comma(open, byte, char::from(end))?;
                 Ok(AfterValue::More(then))

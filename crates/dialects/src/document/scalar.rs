@@ -28,6 +28,7 @@ impl JsonReader<'_> {
                 ItemKind::Text(self.quoted(place, quote)?)
             }
             Some(b'$') if self.syntax == Syntax::Lines => self.reference(place)?,
+            Some(b'$') if self.text[start..].starts_with("${") => self.bare_reference(place)?,
             Some(b'-' | b'+' | b'.' | b'0'..=b'9') => self.number(place),
             // The token is not consumed: it belongs to the container, only the value is missing.
             Some(b'}' | b']' | b',' | b':') => {
@@ -118,13 +119,19 @@ impl JsonReader<'_> {
             let mark = char::from(mark);
             let help = if is_last && self.is_json_alone() {
                 format!(
-                    "the text may be cut off here: give all of it; if nothing else is missing, add `{mark}` and the brackets that are open"
+                    "the text may be cut off after {}: give all of it; if nothing else is missing, add `{mark}` and the brackets that are open",
+                    self.last_words()
                 )
             } else {
                 format!("add `{mark}` at its end")
             };
             let message = "a text is never closed".to_owned();
-            self.report_structure(place, start, start + 1, message, &help);
+            if is_last && self.is_json_alone() {
+                self.is_cut = true;
+                self.report_error(Code::NotJson, place, start, start + 1, message, Some(help));
+            } else {
+                self.report_structure(place, start, start + 1, message, &help);
+            }
             return Err(Unrecoverable);
         }
         if mark != b'"' && self.is_lenient() {
@@ -164,6 +171,18 @@ impl JsonReader<'_> {
         };
         self.at = end + 1;
         Ok(ItemKind::Text(self.text[start..self.at].into()))
+    }
+
+    /// Reads a reference without quotes, which JSON does not have.
+    fn bare_reference(&mut self, place: Place) -> Result<ItemKind, Unrecoverable> {
+        let start = self.at;
+        let kind = self.reference(place)?;
+        let written = json(&self.text[start..self.at]);
+        let message = format!("{} has no quotes", quote(&self.text[start..self.at]));
+        let help = format!("write `{}`", quote(&written).trim_matches('`'));
+        let edit = TextEdit::new(start..self.at, written);
+        self.report_repairable(place, (start, self.at), message, &help, edit);
+        Ok(kind)
     }
 
     fn number(&mut self, place: Place) -> ItemKind {
@@ -226,6 +245,11 @@ impl JsonReader<'_> {
                     "None" | "undefined" | "nil" | "NULL" | "Null" => "write `null`",
                     "NaN" | "Infinity" | "inf" | "nan" => {
                         "JSON has no such number: use `null` or text"
+                    }
+                    _ if self.is_json_alone() => {
+                        let help = format!("put text in double quotes, `{}`", json(word));
+                        self.report_error(Code::NotJson, place, start, end, message, Some(help));
+                        return Ok(ItemKind::Text(word.into()));
                     }
                     _ => "put text in double quotes",
                 };

@@ -10,6 +10,9 @@ use super::{ItemEntry, Syntax, quote};
 /// The exclusive maximum of missing brackets that advice spells out.
 const MAX_SHOWN_BRACKETS: usize = 20;
 
+/// The maximum length of the end of a text in advice, in bytes.
+const MAX_LAST_BYTES: usize = 40;
+
 /// The advice for a text that is not JSON at all.
 pub(crate) const EXPECT_JSON: &str = "give a JSON object";
 
@@ -70,7 +73,8 @@ impl JsonReader<'_> {
         help: &str,
         edit: TextEdit,
     ) {
-        self.is_broken = true;
+        // Only a text of its own has one meaning then: JSON in a text may be cut off as well.
+        self.is_broken |= !self.is_json_alone();
         let diagnostic = Diagnostic::error(Code::NotJson, message).help(help);
         let edits = Some(edit).filter(|_| self.is_lenient());
         self.push(diagnostic.fixes(edits), place, start, end);
@@ -128,28 +132,37 @@ impl JsonReader<'_> {
         self.report_structure(root, self.at, end, message, help);
     }
 
-    pub(super) fn report_unclosed(&mut self, stack: &[OpenContainer]) -> Unrecoverable {
-        if let Some(open) = stack.last() {
-            let (word, end) = open.kind.name_and_end();
-            let message = format!("{word} is never closed");
-            let help = match stack.len() {
-                1 => format!("add `{end}` at its end"),
-                2..MAX_SHOWN_BRACKETS => {
-                    let ends = stack.iter().rev().map(|open| open.kind.name_and_end().1);
-                    let ends: String = ends.collect();
-                    format!(
-                        "the text may be cut off: give all of it, or add `{ends}` at its end if nothing else is missing"
-                    )
-                }
-                count => format!(
-                    "the text may be cut off: {} more brackets around it are not closed",
-                    count - 1
-                ),
-            };
-            let (place, start) = (open.place, open.start);
-            self.report_structure(place, start, start + 1, message, &help);
-        }
-        Unrecoverable
+    pub(super) fn report_unclosed(&mut self, stack: &[OpenContainer]) {
+        let Some(open) = stack.last() else {
+            return;
+        };
+        let (word, end) = open.kind.name_and_end();
+        let message = format!("{word} is never closed");
+        let help = match stack.len() {
+            1 => format!("add `{end}` at its end"),
+            2..MAX_SHOWN_BRACKETS => {
+                let ends = stack.iter().rev().map(|open| open.kind.name_and_end().1);
+                let ends: String = ends.collect();
+                format!(
+                    "the text may be cut off after {}: give all of it, or add `{ends}` at its end if nothing else is missing",
+                    self.last_words()
+                )
+            }
+            count => format!(
+                "the text may be cut off: {} around it are not closed either",
+                count - 1
+            ),
+        };
+        let (place, start) = (open.place, open.start);
+        self.report_error(Code::NotJson, place, start, start + 1, message, Some(help));
+    }
+
+    /// The end of the text, in quotes.
+    pub(super) fn last_words(&self) -> String {
+        let text = self.text.trim_end();
+        let line = text.rsplit('\n').next().unwrap_or_default().trim_start();
+        let start = line.len().saturating_sub(MAX_LAST_BYTES);
+        quote(&line[line.ceil_char_boundary(start)..])
     }
 
     pub(super) fn report_too_deep(&mut self, place: Place, start: usize) -> Unrecoverable {
@@ -210,6 +223,9 @@ impl JsonReader<'_> {
         let (word, _) = open.kind.name_and_end();
         let help = match byte {
             b'}' | b']' | b')' => format!("close {word} with `{wanted}` first"),
+            _ if !byte.is_ascii() && self.text[self.at..end].trim().is_empty() => {
+                "write a plain space in place of this unusual one".to_owned()
+            }
             _ => "put a comma between the two".to_owned(),
         };
         let continues = match open.kind {

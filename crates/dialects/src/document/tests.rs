@@ -147,7 +147,7 @@ fn errors_of_the_structure() {
     check_diagnostics(
         "{\"a\": [1, 2",
         &[
-            "PW0001 /a <[> the list is never closed | the text may be cut off: give all of it, or add `]}` at its end if nothing else is missing",
+            "PW0001 /a <[> the list is never closed | the text may be cut off after `{\"a\": [1, 2`: give all of it, or add `]}` at its end if nothing else is missing",
         ],
     );
     check_diagnostics(
@@ -184,7 +184,7 @@ fn errors_of_the_structure() {
     check_diagnostics(
         "[\"abc",
         &[
-            "PW0001 /0 <\"> a text is never closed | the text may be cut off here: give all of it; if nothing else is missing, add `\"` and the brackets that are open",
+            "PW0001 /0 <\"> a text is never closed | the text may be cut off after `[\"abc`: give all of it; if nothing else is missing, add `\"` and the brackets that are open",
         ],
     );
     check_diagnostics(
@@ -265,8 +265,29 @@ fn a_text_with_errors_inside_of_values_is_still_a_document() {
     assert_eq!(diagnostics.len(), 2);
     let value = document.map(|document| document.root.to_value().to_json());
     assert_eq!(value.as_deref(), Some("{\"a\":[\"\u{fffd}\"]}"));
-    let (document, _) = read_text("{1: 1}");
-    assert!(document.is_none());
+    // A malformed part with one meaning hides nothing else; what is cut off is not read.
+    let read = |text: &str| {
+        let (document, diagnostics) = read_text(text);
+        assert!(diagnostics.has_errors(), "{text}");
+        document.map(|document| document.root.to_value().to_json())
+    };
+    let check =
+        |text: &str, value: Option<&str>| assert_eq!(read(text).as_deref(), value, "{text}");
+    check("{1: 1}", Some("{\"1\":1}"));
+    check("[1 2]", Some("[1,2]"));
+    check(
+        "{\"a\": ${b.c}, \"d\": x}",
+        Some("{\"a\":\"${b.c}\",\"d\":\"x\"}"),
+    );
+    check(
+        "{\"a\": [{\"b\": 1}, {\"b\": 2",
+        Some("{\"a\":[{\"b\":1}]}"),
+    );
+    check(
+        "{\"a\": [{\"b\": 1}, {\"b\": \"x",
+        Some("{\"a\":[{\"b\":1}]}"),
+    );
+    check("{\"a\": }", None);
 }
 
 #[test]

@@ -38,14 +38,34 @@ const PLAY: [&str; 6] = [
 /// The maximum number of tasks.
 const MAX_TASKS: usize = 1000;
 
-/// The translation of `[{"hosts": …, "tasks": […]}]`.
+/// Returns true for a task, which has its module as a key: `{"name": …, "get_time": {…}, "register": …}`.
+fn is_task(task: &Value) -> bool {
+    let Some(fields) = task.as_object() else {
+        return false;
+    };
+    let mut modules = fields.iter().filter(|(key, _)| !FIELDS.contains(&&***key));
+    let module = modules.next().filter(|(key, value)| {
+        let is_word = !matches!(&***key, "id" | "tool" | "steps" | "hosts" | "tasks");
+        is_word && key.contains(['_', '.', '/']) && value.as_object().is_some()
+    });
+    module.is_some() && modules.next().is_none() && (fields.len() > 1)
+}
+
+/// The translation of `[{"hosts": …, "tasks": […]}]`, or of the tasks alone.
 pub(super) fn translation(value: &Value) -> Option<Translation> {
     let form = "a playbook of Ansible";
     let plays = objects(value)?;
     let is_play = |play: &Value| {
         play.get("tasks").is_some() && play.get("hosts").is_some() && has_only(play, &PLAY)
     };
-    plays.iter().all(is_play).then_some(())?;
+    let are_tasks = !plays.is_empty() && plays.iter().all(is_task);
+    // Tasks of another file may be included.
+    let whole = Value::object([("tasks", value.clone())]);
+    let plays = if are_tasks {
+        std::slice::from_ref(&whole)
+    } else {
+        plays.iter().all(is_play).then_some(plays)?
+    };
     let mut vars: Vec<(Arc<str>, Value)> = Vec::new();
     let mut steps: Vec<Value> = Vec::new();
     let mut used = UsedIds::default();

@@ -17,6 +17,7 @@ use super::paths::{
     with_positions,
 };
 use super::phrases::{is_certain_phrase, phrase};
+use super::templates::has_statement;
 use crate::native::path_of;
 
 /// The words that other systems put before the id of a step, in any case.
@@ -396,6 +397,13 @@ impl<'a> ReferenceNames<'a> {
                 .get(next)
                 .is_none_or(|range| !range.contains(&at))
         };
+        if self.is_native
+            && references.is_empty()
+            && has_statement(text)
+            && let Some(meaning) = self.template(text)
+        {
+            return Some(Marker::new(0..text.len(), meaning, true));
+        }
         // Most texts contain few of the delimiters, and a search for each of them would be slow.
         let characters = ascii_characters(text);
         for (open, close) in EXPRESSION_DELIMITERS {
@@ -422,6 +430,7 @@ impl<'a> ReferenceNames<'a> {
                 } else if is_dollar_form && !has_operator(content) {
                     self.path(content)
                         .map(|meaning| (meaning, Certainty::Certain))
+                        .or_else(|| self.expression(content).filter(|_| content.contains('(')))
                 } else {
                     self.expression(content)
                 };
@@ -445,7 +454,7 @@ impl<'a> ReferenceNames<'a> {
         }
         if let Some(path) = SIGILS.iter().find_map(|sigil| text.strip_prefix(sigil))
             && !path.contains(char::is_whitespace)
-            && let Some(meaning) = self.path(path)
+            && let Some(meaning) = self.path(path).or_else(|| self.output_call(path))
             && is_foreign(&(0..text.len()))
         {
             // `#E1` is a reference of ReWOO.

@@ -9,6 +9,7 @@ mod operations;
 mod paths;
 mod phrases;
 mod search;
+mod templates;
 
 pub use markers::ReferenceForm;
 

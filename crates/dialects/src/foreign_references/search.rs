@@ -137,7 +137,8 @@ pub(crate) fn find(plan: &Plan, form: ReferenceForm) -> Vec<ForeignReference> {
         plan,
         found: Vec::new(),
     };
-    for step in &plan.steps {
+    for (index, step) in plan.steps.iter().enumerate() {
+        search.names.search_step(index);
         search.node(&step.args);
         for node in &step.positional {
             search.node(node);

@@ -36,7 +36,10 @@ fn markers_of_other_systems() {
             "${{ steps.o.outputs.temp }}",
             "${{ steps.o.outputs.temp }} is o.temp",
         ),
-        ("{{ o.temp | round }}", "{{ o.temp | round }} is o.temp"),
+        (
+            "{{ o.temp | round }}",
+            "{{ o.temp | round }} is math.round(o.temp)",
+        ),
         ("={{ o.x }}", "={{ o.x }} is o.x"),
         ("{{o__temp}}", "{{o__temp}} is o.temp"),
         (
@@ -63,7 +66,10 @@ fn markers_of_other_systems() {
         ("{o} {name}", "{o} may be o"),
         ("{{- o.temp -}}", "{{- o.temp -}} is o.temp"),
         ("{{{o.temp}}}", "{{{o.temp}}} is o.temp"),
-        ("{{ upper(o.temp) }}", "{{ upper(o.temp) }} is o.temp"),
+        (
+            "{{ upper(o.temp) }}",
+            "{{ upper(o.temp) }} is o.temp.upperAscii()",
+        ),
         ("{{ o['temp'] }}", "{{ o['temp'] }} is o.temp"),
         (
             "{{ Steps[\"o\"].temp }}",
@@ -81,7 +87,7 @@ fn markers_of_other_systems() {
         ),
         (
             "a {% if o %}b{% endif %}",
-            "{% if o %} may be CONDITION ? A : B",
+            "a {% if o %}b{% endif %} is 'a ' + (o ? 'b' : '')",
         ),
         (
             "$.rows[?(@.id == 'x')].id",

@@ -6,6 +6,7 @@ use planwright_core::Value;
 
 use super::calls::values::closing;
 use crate::foreign_plans::translated;
+use crate::native::UsedIds;
 
 /// Fields of a plan that no step has without a tool.
 const PLAN_FIELDS: [&str; 10] = [
@@ -63,6 +64,27 @@ pub(super) fn value(text: &str) -> Option<Value> {
     let list = Value::list(values);
     Some(match translated(&list) {
         Some(found) => found.plan,
-        None => Value::object([("steps", list)]),
+        None => calls_in_order(&list).unwrap_or_else(|| Value::object([("steps", list)])),
     })
+}
+
+/// The plan of calls without ids, which are made in their order; `None` if one has an id, or is no call.
+fn calls_in_order(calls: &Value) -> Option<Value> {
+    let mut ids = UsedIds::default();
+    let steps = calls.as_list()?.iter().map(|call| {
+        let fields = call.as_object()?.iter();
+        let is_known = |key: &str| matches!(key, "tool" | "args" | "title" | "note");
+        fields.clone().all(|(key, _)| is_known(key)).then_some(())?;
+        let id = ids.add_for(call.get("tool")?.as_text()?);
+        let fields = fields.map(|(key, value)| (Arc::clone(key), value.clone()));
+        let own = [(Arc::from("id"), Value::text(id))];
+        Some(Value::object(
+            own.into_iter().chain(fields).collect::<Vec<_>>(),
+        ))
+    });
+    let steps = Value::list(steps.collect::<Option<Vec<_>>>()?);
+    Some(Value::object([
+        ("ordering", Value::text("listed")),
+        ("steps", steps),
+    ]))
 }

@@ -233,6 +233,7 @@ impl NativeReader<'_> {
         }
         // A fix is safe only if the whole text is an expression.
         let is_expression = !text.contains("${")
+            && !text.contains(".length")
             && is_own_expression(text)
             && is_readable(text, &mut self.patterns);
         let exact = (!is_expression)

@@ -311,7 +311,6 @@ const C: &str = r#"{"id": "c", "tool": "t"}"#;
 fn other_meanings_are_not_fixed() {
     for fields in [
         // The condition of the branches would be negated with that of the group.
-        format!(r#""if": "a.ok", "then": [{{"if": "a.x", "then": [{B}], "else": [{C}]}}]"#),
         format!(r#""when": "a.ok", "parallel": [{{"if": "a.x", "then": {B}, "else": {C}}}]"#),
         format!(r#""if": "a.ok", "then": [{B}], "else": "c""#),
         format!(r#""sequence": [{{"id": "g", "parallel": [{B}]}}, {C}]"#),

@@ -125,7 +125,7 @@ fn apply_fixes(text: &str, plan: &TextArguments) -> FixedText {
             break;
         };
         let after = read(&next);
-        if next == text || !is_same(&before, &after) {
+        if next == text || !is_same(&before, &after) || is_worse(&before, &after) {
             break;
         }
         let fixes = |found: &ParseResult| fixable(&found.diagnostics);
@@ -164,6 +164,17 @@ fn is_same(before: &ParseResult, after: &ParseResult) -> bool {
     let written = |read: &ParseResult| Native.print(read.plan.as_ref()?).0;
     before.diagnostics.has_errors()
         || (before.dialect == after.dialect && written(before) == written(after))
+}
+
+/// Returns true if a text that was read as a plan has more errors than before, or is none any more.
+fn is_worse(before: &ParseResult, after: &ParseResult) -> bool {
+    let errors = |read: &ParseResult| {
+        read.diagnostics
+            .iter()
+            .filter(|found| found.is_error())
+            .count()
+    };
+    before.plan.is_some() && (after.plan.is_none() || errors(after) > errors(before))
 }
 
 fn fixable(diagnostics: &Diagnostics) -> usize {

@@ -42,15 +42,44 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
         }
         for component in components {
             // A short cycle is easier to understand than the whole component.
-            let Some(cycle) = shortest_cycle(&graph, &component) else {
+            let starts = component.iter().take(MAX_STARTS);
+            let cycles = starts.filter_map(|start| shortest_cycle(&graph, &component, *start));
+            let Some(mut cycle) = cycles.min_by_key(Vec::len) else {
                 continue;
             };
+            // A wait without data is the easiest to leave out.
+            let is_order = |at: usize| {
+                let on = cycle.get((at + 1) % cycle.len());
+                let step = cycle.get(at).and_then(|step| resolved.step(*step));
+                let on = on.and_then(|on| resolved.step(*on));
+                on.is_some_and(|on| step.is_some_and(|step| waits_only(step, on)))
+            };
+            if let Some(at) = (0..cycle.len()).find(|at| is_order(*at)) {
+                cycle.rotate_left(at);
+            }
             report_cycle(resolved, &cycle, reporter);
             reported += 1;
             // The rest of the component may contain further cycles.
             graph.remove(&cycle);
         }
     }
+}
+
+/// Maximum number of steps of a component from which the shortest cycle is searched.
+const MAX_STARTS: usize = 16;
+
+/// Returns true if `step` names `on` in its `after`, and nowhere else.
+fn waits_only(step: &Step, on: &Step) -> bool {
+    let mut reads = false;
+    step.each_node(&mut |node, _| {
+        node.each_reference(&mut |reference| {
+            let is_read = |source: &Source| {
+                matches!(source, Source::Step(id) | Source::Result(id) if *id == on.id)
+            };
+            reads |= reference.reads().iter().any(|read| is_read(&read.source));
+        });
+    });
+    !reads && step.after.iter().any(|name| *name.text == *on.id.as_str())
 }
 
 /// Reports dependencies on later steps in a plan with listed order. Reads of their outputs are reported by the
@@ -120,11 +149,14 @@ fn report_cycle(resolved: &ResolvedPlan<'_>, cycle: &[u32], reporter: &mut Repor
             "remove its reference to itself".to_owned()
         }
     } else {
-        format!(
-            "here {} waits for {}: remove one of the references of the cycle",
-            step_name(resolved, first),
-            step_name(resolved, next)
-        )
+        let (from, on) = (step_name(resolved, first), step_name(resolved, next));
+        let steps = (resolved.step(first), resolved.step(next));
+        match steps {
+            (Some(step), Some(other)) if waits_only(step, other) => {
+                format!("here {from} waits for {on}: remove {on} from the `after` of {from}")
+            }
+            _ => format!("here {from} waits for {on}: remove one of the references of the cycle"),
+        }
     };
     let diagnostic = reporter.error(Code::Cycle, place, message).help(help);
     reporter.push(diagnostic);
@@ -331,13 +363,13 @@ impl TarjanSearch {
     }
 }
 
-/// Returns the shortest cycle through the first step of `component`, by breadth-first search inside it. Each step waits
+/// Returns the shortest cycle through the step `start` of `component`, by breadth-first search inside it. Each step waits
 /// for the next, the last for the first.
 pub(in crate::check) fn shortest_cycle(
     graph: &DependencyGraph,
     component: &[u32],
+    start: u32,
 ) -> Option<Vec<u32>> {
-    let start = *component.first()?;
     let mut came_from: HashMap<u32, u32> = HashMap::new();
     let mut open = VecDeque::from([start]);
     while let Some(step) = open.pop_front() {

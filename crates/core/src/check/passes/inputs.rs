@@ -66,7 +66,7 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
             }
             None => {}
         }
-        if !read.contains(&*input.name) {
+        if !read.contains(&*input.name) && !is_meant(resolved, &input.name) {
             let diagnostic = reporter
                 .warning(
                     Code::UnusedInput,
@@ -78,6 +78,24 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
         }
     }
     warn_unknown_inputs(resolved, &read, reporter);
+}
+
+/// Returns true if a reference to something that the plan does not have has the name of an input, which it probably means.
+fn is_meant(resolved: &ResolvedPlan<'_>, name: &str) -> bool {
+    let mut is_found = false;
+    resolved.each_use(&mut |usage| {
+        usage.reference.each_read(&mut |read: &Read| {
+            let is_key = matches!(read.path.first(), Some(Segment::Key(key)) if &**key == name);
+            is_found |= match &read.source {
+                Source::Step(id) => {
+                    !resolved.ids.contains_key(id) && (id.as_str() == name || is_key)
+                }
+                Source::ExternalValue(_, variable) => **variable == *name,
+                _ => false,
+            };
+        });
+    });
+    is_found
 }
 
 fn noun(input: &Input) -> &'static str {

@@ -125,6 +125,12 @@ fn fitted(wanted: &Type, value: &Value, depth: usize) -> Option<Value> {
             let items = items.map(|(index, item)| fitted(&wanted.item(index), item, depth + 1));
             Value::list(items.collect::<Option<Vec<_>>>()?)
         }
+        (Type::List(_), Value::Text(text)) if let Some(items) = listed(text) => {
+            let items = items
+                .iter()
+                .map(|item| fitted(&wanted.item(0), item, depth + 1));
+            Value::list(items.collect::<Option<Vec<_>>>()?)
+        }
         (Type::List(_), Value::Text(_) | Value::Number(_) | Value::Bool(_) | Value::Object(_)) => {
             Value::list([fitted(&wanted.item(0), value, depth + 1)?])
         }
@@ -143,8 +149,21 @@ fn fitted(wanted: &Type, value: &Value, depth: usize) -> Option<Value> {
     fits(&found).then_some(found)
 }
 
-/// The first character of `text` that looks like another one or is invisible, with its name, and the text with the usual
-/// characters.
+/// The items of a list in a text: the JSON of a list, or words with commas or line breaks between them.
+fn listed(text: &str) -> Option<Vec<Value>> {
+    if text.trim_start().starts_with('[') {
+        let list = Value::from_json(text.trim()).ok()?;
+        return list.as_list().map(<[Value]>::to_vec);
+    }
+    let separator = if text.contains('\n') { '\n' } else { ',' };
+    let items: Vec<&str> = text.split(separator).map(str::trim).collect();
+    // A sentence has commas as well.
+    let is_word = |item: &&str| !item.is_empty() && !item.contains(char::is_whitespace);
+    (items.len() > 1 && items.iter().all(is_word))
+        .then(|| items.into_iter().map(Value::text).collect())
+}
+
+/// The first sign of `text` that looks like another one or like none, with its name, and the text with the usual signs.
 fn unusual_sign(text: &str) -> Option<(String, Value)> {
     let (first, _) = text.chars().find_map(|sign| Some((sign, usual(sign)?)))?;
     let plain: String = text
@@ -212,4 +231,28 @@ pub(super) fn lists_none(schema: &Schema) -> bool {
         ]
         .iter()
         .all(|key| value.get(key).is_none())
+}
+
+/// The advice for a reference with one `||` between a value and a default.
+pub(super) fn default_advice(text: &str) -> Option<String> {
+    let inside = text.strip_prefix("${")?.strip_suffix('}')?;
+    let (value, default) = inside.split_once("||")?;
+    let (value, default) = (value.trim(), default.trim());
+    let signs = ["||", "&&", "==", " ? "];
+    let has_operator = signs
+        .iter()
+        .any(|sign| value.contains(sign) || default.contains(sign));
+    (!has_operator).then(|| format!("a default is written `${{{value} ?? {default}}}`"))
+}
+
+/// The advice for a reference with two comparisons in a row, `a < b < c`.
+pub(super) fn chain_advice(text: &str) -> Option<String> {
+    let inside = text.strip_prefix("${")?.strip_suffix('}')?;
+    let words: Vec<&str> = inside.split_whitespace().collect();
+    let is_sign = |word: &str| matches!(word, "<" | "<=" | ">" | ">=");
+    let [low, first, value, second, high] = words.as_slice() else {
+        return None;
+    };
+    (is_sign(first) && is_sign(second))
+        .then(|| format!("write `${{{low} {first} {value} && {value} {second} {high}}}`"))
 }

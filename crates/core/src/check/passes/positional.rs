@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::meant::default_advice;
 use crate::check::reporter::{DiagnosticBatch, Reporter, name_list};
 use crate::diagnostic::MAX_TEXT_BYTES;
 use crate::place::start_of;
@@ -267,7 +268,18 @@ pub(super) fn text_advice(wanted: &Type, reference: &Reference, found: &Type) ->
             "to run the step for each item, write `\"for_each\": \"{text}\"` and `${{item}}` here"
         ));
     }
-    let is_scalar = |kind: &Type| matches!(kind, Type::Number | Type::Integer | Type::Boolean);
+    if *found == Type::Boolean
+        && let Some(advice) = default_advice(&reference.shown())
+        && [" ?? '", " ?? \""].iter().any(|sign| advice.contains(sign))
+    {
+        return Some(advice);
+    }
+    let is_scalar = |kind: &Type| {
+        let is_literal = |value: &Value| matches!(value, Value::Number(_) | Value::Bool(_));
+        matches!(kind, Type::Number | Type::Integer | Type::Boolean)
+            || matches!(kind, Type::Literal(value) if is_literal(value))
+            || matches!(kind, Type::List(_))
+    };
     let inside = reference.text.strip_prefix("${")?.strip_suffix('}')?;
     (wanted.takes_text() && found.members().iter().all(is_scalar))
         .then(|| format!("write `${{string({})}}`", inside.trim()))

@@ -4,13 +4,14 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use super::meant::{chain_advice, default_advice};
 use super::names::step_advice;
 use super::seen;
 use crate::check::reporter::Reporter;
 use crate::check::resolved_plan::{LoopScope, ReferenceUse, ResolvedPlan};
 use crate::check::type_inference::{ReadTarget, TypeInference};
 use crate::expression::print_path;
-use crate::expression::typing::size_help;
+use crate::expression::typing::{DEFAULT_HELP, size_help};
 use crate::expression::typing::{TypeError, TypeErrorKind};
 use crate::plan::{
     Alternative, Form, InputKind, Missing, Node, NodeKind, Ordering, Read, Segment, SelfReference,
@@ -316,9 +317,38 @@ impl ReadPass<'_> {
                 }
                 reporter.push(diagnostic);
             }
-            ReadTarget::Path(PathLookup::Found(_) | PathLookup::Unknown)
-            | ReadTarget::EmptySlot => {}
+            ReadTarget::Path(PathLookup::Unknown) => self.check_unknown(path, reporter),
+            ReadTarget::Path(PathLookup::Found(_)) | ReadTarget::EmptySlot => {}
         }
+    }
+
+    /// Warns of a field that other systems put between a step and its output, if the tool does not state what its output is.
+    fn check_unknown(&self, path: &[Segment], reporter: &mut Reporter<'_>) {
+        let (Source::Step(id), Some((Segment::Key(word), rest))) =
+            (&self.read.source, path.split_first())
+        else {
+            return;
+        };
+        let text = self.text();
+        let is_meant = match &**word {
+            "output" | "outputs" => true,
+            "content" => matches!(rest, [Segment::Index(_), Segment::Key(key)] if &**key == "text"),
+            word => OUTPUT_FIELDS.contains(&word) && text.contains("${steps."),
+        };
+        if !is_meant || self.has_fallback || reporter.count_if_full(Severity::Warning) {
+            return;
+        }
+        let rest = match &**word {
+            "content" => String::new(),
+            _ => print_path(rest),
+        };
+        let message = format!(
+            "`{text}` reads the field `{word}` in the output of `{id}`, which the tool need not have"
+        );
+        let place = self.usage.reference.place;
+        let diagnostic = reporter.warning(Code::UnlistedPath, place, message);
+        let help = format!("the name of a step is its output: write `${{{id}{rest}}}`");
+        reporter.push(diagnostic.help(help));
     }
 
     /// The hint for a word that stands for another root of references.
@@ -416,6 +446,25 @@ impl ReadPass<'_> {
         let (Source::Step(id), 0) = (&self.read.source, matched) else {
             return None;
         };
+        if matches!(
+            &**word,
+            "success" | "succeeded" | "ok" | "failed" | "error" | "status"
+        ) && rest.is_empty()
+        {
+            let sign = if matches!(&**word, "failed" | "error") {
+                "!"
+            } else {
+                ""
+            };
+            return Some(format!(
+                "`${{{sign}results.{id}.success}}` is true if the step {}",
+                if sign.is_empty() {
+                    "succeeded"
+                } else {
+                    "failed"
+                }
+            ));
+        }
         OUTPUT_FIELDS.contains(&&**word).then(|| {
             let path = print_path(rest);
             format!("the name of a step is its output: write `${{{id}{path}}}`")
@@ -669,7 +718,15 @@ fn report(problem: TypeError, usage: &ReferenceUse<'_>, reporter: &mut Reporter<
             suggest_fields(diagnostic, failed.failing(), &failed.known, reporter)
         }
     };
-    diagnostic.help = diagnostic.help.or(problem.help);
+    let is_default = problem.help.as_deref() == Some(DEFAULT_HELP);
+    let is_chain = diagnostic
+        .message
+        .contains("cannot stand between a boolean");
+    diagnostic.help = default_advice(&text)
+        .filter(|_| is_default)
+        .or_else(|| chain_advice(&text).filter(|_| is_chain))
+        .or(diagnostic.help)
+        .or(problem.help);
     reporter.push(diagnostic);
 }
 

@@ -121,6 +121,9 @@ pub(super) fn condition_help(value_type: &Type) -> Option<String> {
     Some(help.to_owned())
 }
 
+/// The hint for a value with a default behind `||`.
+pub(crate) const DEFAULT_HELP: &str = "a default is written behind `??`";
+
 /// The hint for a boolean in place of a number.
 pub(super) const BOOLEAN_HELP: &str = "`… ? 1 : 0` converts a boolean to a number";
 

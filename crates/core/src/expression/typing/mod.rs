@@ -15,7 +15,7 @@ use self::error::{
     BOOLEAN_HELP, condition_help, describe, end_of_path, is_known_value, list_fields,
     operator_help, single_read, tests_presence,
 };
-pub(crate) use self::error::{FailedPath, TypeError, TypeErrorKind, size_help};
+pub(crate) use self::error::{DEFAULT_HELP, FailedPath, TypeError, TypeErrorKind, size_help};
 use super::function::{Kinds, Search, item_type, numeric_of, union};
 use super::operator::BinaryOperator;
 use super::tree::{Accessor, Tree};
@@ -277,10 +277,24 @@ impl<'a, 'f> Typing<'a, 'f> {
 
     fn connective(&mut self, parts: &'a [Tree], sign: &str) -> Type {
         let before = self.around;
-        // Another operand may be decisive.
-        self.around.is_conditional |= parts.len() > 1;
+        // The types of plain operands are known beforehand, which costs nothing.
+        let are_plain = parts.iter().all(is_plain);
+        let errors = self.errors.take();
+        let plain = parts.iter().filter(|_| are_plain);
+        let kinds: Vec<Kinds> = plain.map(|part| Kinds::of(&self.type_of(part))).collect();
+        self.errors = errors;
+        // Another operand may be decisive, if it can be a boolean at all.
+        let is_hopeless = are_plain && !kinds.iter().any(|kinds| kinds.meets(Kinds::BOOLEAN));
+        self.around.is_conditional |= parts.len() > 1 && !is_hopeless;
+        // A value that is no condition has a default behind it.
+        let has_default = sign == "`||`" && matches!(*kinds, [first, _] if first != Kinds::BOOLEAN);
         for part in parts {
-            self.condition(part, sign);
+            let shape = self.type_of(part);
+            if !Kinds::of(&shape).meets(Kinds::BOOLEAN) {
+                let default = Some(DEFAULT_HELP.to_owned()).filter(|_| has_default);
+                let help = default.or_else(|| condition_help(&shape));
+                self.report_operation(format!("{sign} needs true or false, not {shape}"), help);
+            }
         }
         self.around = before;
         Type::Boolean
@@ -467,6 +481,16 @@ impl<'a, 'f> Typing<'a, 'f> {
             let help = "a loop over an object goes over its keys";
             Some(lists.map_or_else(|| help.to_owned(), |lists| format!("{help}; {lists}")))
         })
+    }
+}
+
+/// Returns true for a literal and for a path without computed parts.
+fn is_plain(tree: &Tree) -> bool {
+    let is_part = |accessor: &Accessor| matches!(accessor, Accessor::Part(..));
+    match tree {
+        Tree::Literal(_) | Tree::Read(_) | Tree::Bound(_) | Tree::LoopVariable(_) => true,
+        Tree::Access(base, accessors) => is_plain(base) && accessors.iter().all(is_part),
+        _ => false,
     }
 }
 

@@ -155,6 +155,8 @@ struct Rewriter<'a> {
     found: Vec<Rewrite>,
     /// The tool of an `Action:` whose input follows, and the start of its line.
     action: Option<(String, usize)>,
+    /// The texts that a model invented for the outputs of its actions, with the ids of these.
+    observations: Vec<(String, String)>,
     /// The name of the function around the calls.
     function: Option<Function>,
     /// The steps in the order of their statements.
@@ -166,6 +168,9 @@ struct Rewriter<'a> {
     /// True if the text has lines with the fields of the plan.
     has_plan_fields: bool,
 }
+
+/// The shortest invented output that later inputs may repeat, in bytes: a shorter one occurs in other texts as well.
+const MIN_OBSERVATION: usize = 4;
 
 /// A function without parameters around the calls, such as `async def main():`.
 struct Function {
@@ -183,6 +188,7 @@ impl<'a> Rewriter<'a> {
             blocks: Blocks::default(),
             found: Vec::new(),
             action: None,
+            observations: Vec::new(),
             function: None,
             groups: Vec::new(),
             is_program: false,
@@ -273,9 +279,23 @@ impl<'a> Rewriter<'a> {
         if let Some(input) = inside.strip_prefix("Action Input:") {
             self.is_program = true;
             let (tool, start) = self.action.take()?;
-            let call = format!("{tool}({})", input.trim());
-            let statement = CallStatement::read(&call, &self.ids)?;
+            let mut input = input.trim().to_owned();
+            for (text, id) in &self.observations {
+                input = input.replace(text, &format!("${{{id}}}"));
+            }
+            let call = format!("{tool}({input})");
+            let statement = Statement::read(&call, &self.ids)?;
             return self.push(start..range.end, &statement);
+        }
+        if let Some(text) = inside.strip_prefix("Observation:") {
+            let text = text.trim();
+            if text.len() >= MIN_OBSERVATION
+                && let Some(id) = self.order.last()
+            {
+                self.observations.push((text.to_owned(), id.clone()));
+            }
+            self.has_prose = true;
+            return Some(());
         }
         // The rewritten lines replace all between `Action:` and its input.
         if self.action.is_some() {
@@ -358,7 +378,8 @@ impl<'a> Rewriter<'a> {
             .strip_prefix("asyncio.run(")
             .and_then(|call| call.strip_suffix(')'));
         let call = inside.unwrap_or(call);
-        Some(call.strip_prefix(&*function.name) == Some("()"))
+        let arguments = call.strip_prefix(&*function.name);
+        Some(arguments.is_some_and(|rest| rest.starts_with('(') && rest.ends_with(')')))
     }
 
     /// Adds the lines of `statement`; `None` if it assigns a name again, which no plan can.

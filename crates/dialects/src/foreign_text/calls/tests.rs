@@ -69,7 +69,7 @@ fn calls_of_other_languages() {
         ),
         (
             "x = f(a='1')\ny = g(b=f'{x.c}')\nz = h(c='2')",
-            "x = f(a='1')\ny = g(b=\"${x.c}\")\nz = h(c='2')",
+            "x = f(a='1')\ny = g(b=\"${string(x.c)}\")\nz = h(c='2')",
         ),
         (
             "const auth = require('auth');\nauth.require(user=\"x\")",

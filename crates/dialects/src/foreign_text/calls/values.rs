@@ -225,6 +225,13 @@ fn text(written: &str, opening: Option<&str>, ids: &HashSet<String>) -> Option<S
         return None;
     }
     formatted.push_str(rest);
+    // A reference alone is the value itself, and a formatted text is always text.
+    let inside = formatted
+        .strip_prefix("${")
+        .and_then(|inside| inside.strip_suffix('}'));
+    if let Some(inside) = inside.filter(|inside| !inside.contains('}')) {
+        formatted = format!("${{string({inside})}}");
+    }
     Some(Value::text(formatted).to_json())
 }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use planwright_core::Value;
 
-use super::syntax::{Expression, ProgramArgument, Statement};
+use super::graphs::STATE;
+use super::syntax::{Argument, Expression, Statement};
 use super::values::reference;
 use crate::foreign_text::calls::{calls_tool, without_client};
 use crate::native::{UsedIds, path_of};
@@ -94,7 +95,18 @@ impl Builder {
     }
 
     /// The meaning of `name`; `None` if it is unknown.
-    pub(super) fn resolve(&mut self, name: &str) -> Option<NameMeaning> {
+    pub(super) fn resolve(&mut self, name: &str) -> Option<Meaning> {
+        // What no node of a graph has written was there at its start.
+        if let Some(key) = name.strip_prefix(STATE)
+            && self.captured.is_none()
+            && !self.is_known(name)
+        {
+            if !self.inputs.iter().any(|(known, _)| known == key) {
+                self.inputs.push((key.to_owned(), Value::empty_object()));
+            }
+            self.used_inputs.insert(key.to_owned());
+            return Some(Meaning::Path(format!("inputs.{key}")));
+        }
         if let Some(found) = self.names.get(name) {
             if let NameMeaning::Path(path) = found
                 && path.strip_prefix("inputs.") == Some(name)
@@ -127,7 +139,7 @@ impl Builder {
     /// Returns true if `expression` is a value and no module, client or tool.
     pub(super) fn is_data(&self, expression: &Expression) -> bool {
         match expression {
-            Expression::Name(name) => self.is_known(name),
+            Expression::Name(name) => self.is_known(name) || name.starts_with(STATE),
             Expression::Field(of, _) | Expression::Index(of, _) => self.is_data(of),
             Expression::Call(function, _) => match &**function {
                 Expression::Field(of, _) => self.is_data(of) || self.calls_tool(expression),

@@ -153,6 +153,16 @@ impl<'t> ProgramParser<'t> {
                 other => (other, false),
             };
             let right = self.operation(level + 1)?;
+            if operator == "%"
+                && let Expression::Literal(Value::Text(text)) = &left
+            {
+                let values = match &right {
+                    Expression::List(values) => values.clone(),
+                    only => vec![only.clone()],
+                };
+                left = formatted(&text.replace("%d", "%s"), "%s", values)?;
+                continue;
+            }
             left = Expression::Binary(operator, left.into(), right.into());
             if negates {
                 left = Expression::Not(left.into());
@@ -230,7 +240,10 @@ impl<'t> ProgramParser<'t> {
                 value = Expression::Index(value.into(), index.into());
             } else if self.take_sign("(") {
                 let arguments = self.inside(")", Self::arguments)?;
-                value = Expression::Call(value.into(), arguments);
+                value = match formatted_call(&value, &arguments) {
+                    Some(text) => text,
+                    None => deferred_call(value, arguments),
+                };
             } else {
                 return Some(value);
             }
@@ -532,5 +545,52 @@ fn parameter(name: String) -> FunctionParameter {
         name,
         kind: None,
         default: None,
+    }
+}
+
+/// The template `text` with `values` in the places of `mark`; `None` if their numbers differ, or if there are other marks.
+fn formatted(text: &str, mark: &str, values: Vec<Expression>) -> Option<Expression> {
+    let texts: Vec<&str> = text.split(mark).collect();
+    let is_other = |text: &&str| text.contains(['{', '}']) || (mark == "%s" && text.contains('%'));
+    if texts.len() != values.len() + 1 || texts.iter().any(is_other) {
+        return None;
+    }
+    let mut parts = Vec::new();
+    let mut values = values.into_iter();
+    for text in texts {
+        if !text.is_empty() {
+            parts.push(Expression::text(text.to_owned()));
+        }
+        parts.extend(values.next());
+    }
+    Some(Expression::Template(parts))
+}
+
+/// The template that `'… {} …'.format(a)` stands for.
+fn formatted_call(function: &Expression, arguments: &[Argument]) -> Option<Expression> {
+    let Expression::Field(text, method) = function else {
+        return None;
+    };
+    let (Expression::Literal(Value::Text(text)), "format") = (&**text, &**method) else {
+        return None;
+    };
+    let values = arguments.iter().map(|argument| {
+        let is_positional = argument.name.is_none();
+        is_positional.then(|| argument.value.clone())
+    });
+    formatted(text, "{}", values.collect::<Option<Vec<_>>>()?)
+}
+
+/// The call of `function`, which Prefect, Celery and Ray write `function.submit(…)`, and its answer `call.result()`.
+fn deferred_call(function: Expression, arguments: Vec<Argument>) -> Expression {
+    match function {
+        Expression::Field(of, method)
+            if matches!(&*method, "submit" | "delay" | "remote")
+                && matches!(&*of, Expression::Name(name) if name.contains('_')) =>
+        {
+            Expression::Call(of, arguments)
+        }
+        Expression::Field(of, method) if method == "result" && arguments.is_empty() => *of,
+        other => Expression::Call(other.into(), arguments),
     }
 }

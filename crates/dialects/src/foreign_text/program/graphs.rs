@@ -147,9 +147,12 @@ fn node(builder: &mut Builder, name: &str, function: &FunctionDefinition) -> Opt
     Some(())
 }
 
-/// The name under which a field of the state is known, which no program has.
+/// Beginning of the name of a field of the state, so that no program has the same name.
+pub(super) const STATE: &str = "state ";
+
+/// The name under which a field of the state is known.
 fn of_state(key: &str) -> String {
-    format!("state {key}")
+    format!("{STATE}{key}")
 }
 
 /// `statement` with names in place of the fields of `state`.

@@ -177,7 +177,7 @@ fn is_call_of(value: &Expression, name: &str) -> bool {
     match value {
         Expression::Name(found) => found == name,
         Expression::Call(function, arguments) => match (&**function, arguments.as_slice()) {
-            (Expression::Name(found), []) => found == name,
+            (Expression::Name(found), _) => found == name,
             (Expression::Field(..), [only]) if function.dotted().join(".") == "asyncio.run" => {
                 is_call_of(&only.value, name)
             }

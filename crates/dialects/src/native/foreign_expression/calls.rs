@@ -1,6 +1,6 @@
 //! Functions of other languages, and the forms that have their effect here.
 
-use super::form::{Argument, Binding, Form, Kind, LoopForm};
+use super::form::{Argument, Binding, Comprehension, Form, Kind, joined, negated};
 use super::methods::method;
 
 /// Modules and classes with functions.
@@ -14,6 +14,42 @@ const MAX_RANGE: i64 = 20;
 /// Returns true if `name` is a module or a class.
 pub(super) fn is_namespace(name: &str) -> bool {
     NAMESPACES.contains(&name)
+}
+
+/// Returns true if templates of other systems call `name` without brackets: `eq a b`.
+pub(super) fn is_prefix(name: &str) -> bool {
+    matches!(
+        name,
+        "eq" | "ne"
+            | "lt"
+            | "le"
+            | "gt"
+            | "ge"
+            | "and"
+            | "len"
+            | "index"
+            | "json"
+            | "lookup"
+            | "lowercase"
+            | "uppercase"
+            | "default"
+            | "toJson"
+            | "join"
+            | "typeof"
+    )
+}
+
+/// The operator that a function of other systems is.
+fn comparison(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "eq" | "equals" | "equal" | "is_equal" => "==",
+        "ne" | "neq" | "not_equals" | "notEquals" => "!=",
+        "lt" | "less" => "<",
+        "le" | "lte" | "lessOrEquals" => "<=",
+        "gt" | "greater" => ">",
+        "ge" | "gte" | "greaterOrEquals" => ">=",
+        _ => return None,
+    })
 }
 
 /// The time that `new Date(…)` stands for.
@@ -96,7 +132,40 @@ pub(super) fn function(name: &str, arguments: &[Argument]) -> Option<Form> {
         return method(list, name, &arguments[..1]);
     }
     let values = values(arguments)?;
+    if let (Some(sign), [left, right]) = (comparison(name), values.as_slice()) {
+        let (left, right) = (left.within(Binding::Sum), right.within(Binding::Sum));
+        let text = format!("{left} {sign} {right}");
+        return Some(Form::new(text, Binding::Comparison, Kind::Truth));
+    }
     match (name, values.as_slice()) {
+        ("and" | "AND" | "or" | "OR", [_, _, ..]) => {
+            let (sign, binding, within) = if name.eq_ignore_ascii_case("and") {
+                (" && ", Binding::And, Binding::Comparison)
+            } else {
+                (" || ", Binding::Or, Binding::And)
+            };
+            let parts: Vec<String> = values.iter().map(|form| form.within(within)).collect();
+            Some(Form::new(parts.join(sign), binding, Kind::Truth))
+        }
+        ("not" | "NOT", [value]) => Some(negated(value)),
+        ("exists" | "defined" | "isset" | "isDefined", [value]) => Some(Form::new(
+            format!("{} != null", value.within(Binding::Sum)),
+            Binding::Comparison,
+            Kind::Truth,
+        )),
+        ("lookup" | "index", [list, key]) => Some(Form::value(
+            format!("{}[{}]", list.within(Binding::Value), key.text),
+            Kind::Path,
+        )),
+        ("first" | "last", [value]) => method(value, name, &[]),
+        ("format", [text, values @ ..]) if text.kind == Kind::Text && !values.is_empty() => {
+            let mut format = text.text.trim_matches('\'').to_owned();
+            for at in 0..values.len() {
+                format = format.replacen(&format!("{{{at}}}"), "{}", 1);
+            }
+            let values: Vec<Form> = values.iter().map(|form| (*form).clone()).collect();
+            joined(&format.split("{}").collect::<Vec<_>>(), &values)
+        }
         ("len" | "length" | "count" | "size", [value]) => call("size", &[value], Kind::Number),
         (
             "str" | "string" | "String" | "toString" | "to_string" | "text" | "repr" | "tojson"

@@ -237,35 +237,124 @@ fn with_function(receiver: &Form, name: &str, variables: &[String], body: &Form)
     }
 }
 
-/// The filter `name` of Jinja or jq.
+/// The filter `name` of Jinja, Liquid or jq.
 pub(super) fn filter(value: &Form, name: &str, arguments: &[Argument]) -> Option<Form> {
-    let attribute = named(arguments, "attribute");
-    let field = match attribute {
-        Some(Argument::Value(form)) => Some(form.text.trim_matches('\'')),
-        Some(Argument::Named(..) | Argument::Function(..) | Argument::Loop(_)) | None => None,
+    let plain = |argument: &Argument| match argument {
+        Argument::Value(form) => Some(form.clone()),
+        Argument::Named(..) | Argument::Function(..) | Argument::Loop(_) => None,
     };
+    let attribute = named(arguments, "attribute").and_then(plain);
+    let positional: Vec<Form> = arguments.iter().filter_map(plain).collect();
     let within = value.within(Binding::Value);
-    match (name, field) {
-        ("map", Some(field)) => Some(Form::value(
-            format!("{within}.map(x, x.{field})"),
-            Kind::List,
-        )),
-        ("sort", Some(field)) => Some(Form::value(
-            format!("{within}.sortBy(x, x.{field})"),
-            Kind::List,
-        )),
-        ("list", _) => Some(value.clone()),
-        ("default" | "d", _) => match arguments.first() {
-            Some(Argument::Value(default)) => with_default(value, default),
-            _ => None,
-        },
-        ("length" | "count", _) => call("size", &[value], Kind::Number),
-        ("tojson" | "to_json" | "json" | "string", _) => call("string", &[value], Kind::Text),
-        ("fromjson" | "from_json", _) => call("json", &[value], Kind::Other),
-        ("int" | "float", _) => function(name, &[Argument::Value(value.clone())]),
-        ("sum" | "min" | "max" | "first" | "last" | "keys", _) if arguments.is_empty() => {
-            method(value, name, &[])
+    let list = |text: String| Some(Form::value(text, Kind::List));
+    let field = |form: &Form| {
+        let name = form.text.strip_prefix('\'')?.strip_suffix('\'')?;
+        (form.kind == Kind::Text).then(|| format!("x.{name}"))
+    };
+    if let Some(attribute) = attribute {
+        let key = field(&attribute)?;
+        let by_key = |end: &str| list(format!("{within}.sortBy(x, {key}){end}"));
+        return match name {
+            "sort" if named(arguments, "reverse").is_some() => by_key(".reverse()"),
+            "sort" => by_key(""),
+            "max" => by_key(".last()"),
+            "min" => by_key(".first()"),
+            "groupby" => list(format!("{within}.groupBy(x, {key})")),
+            _ => {
+                let mapped = Form::value(format!("{within}.map(x, {key})"), Kind::List);
+                let others: Vec<Argument> = positional.into_iter().map(Argument::Value).collect();
+                if name == "map" {
+                    return Some(mapped);
+                }
+                filter(&mapped, name, &others)
+            }
+        };
+    }
+    match (name, positional.as_slice()) {
+        ("selectattr" | "where" | "rejectattr" | "reject" | "select", [key, test @ ..]) => {
+            let key = field(key)?;
+            let test = match test {
+                [] => Form::value(key, Kind::Path),
+                // Liquid has the value alone, Jinja a test before it.
+                [value] => match value.text.trim_matches('\'') {
+                    "defined" | "none" if name.ends_with("attr") => {
+                        let sign = if value.text == "'none'" { "==" } else { "!=" };
+                        Form::new(
+                            format!("{key} {sign} null"),
+                            Binding::Comparison,
+                            Kind::Truth,
+                        )
+                    }
+                    _ => Form::new(
+                        format!("{key} == {}", value.text),
+                        Binding::Comparison,
+                        Kind::Truth,
+                    ),
+                },
+                [test, value] => {
+                    let sign = match test.text.trim_matches('\'') {
+                        "equalto" | "eq" | "==" => "==",
+                        "ne" | "!=" => "!=",
+                        "gt" | "greaterthan" | ">" => ">",
+                        "ge" | ">=" => ">=",
+                        "lt" | "lessthan" | "<" => "<",
+                        "le" | "<=" => "<=",
+                        "in" => "in",
+                        _ => return None,
+                    };
+                    let text = format!("{key} {sign} {}", value.text);
+                    Form::new(text, Binding::Comparison, Kind::Truth)
+                }
+                _ => return None,
+            };
+            let test = if name.starts_with("reject") {
+                super::form::negated(&test)
+            } else {
+                test
+            };
+            list(format!("{within}.filter(x, {})", test.text))
         }
+        ("sort" | "sort_by" | "sort_natural", [key]) => {
+            list(format!("{within}.sortBy(x, {})", field(key)?))
+        }
+        ("groupby" | "group_by", [key]) => list(format!("{within}.groupBy(x, {})", field(key)?)),
+        ("sum", [key]) => list(format!("{within}.map(x, {}).sum()", field(key)?)),
+        ("map", [key]) if field(key).is_some() => list(format!("{within}.map(x, {})", field(key)?)),
+        ("list", []) => Some(value.clone()),
+        ("default" | "d", [default, ..]) => with_default(value, default),
+        ("length" | "count" | "size", []) => call("size", &[value], Kind::Number),
+        ("tojson" | "to_json" | "json" | "string" | "toJson" | "jsonify", []) => {
+            call("string", &[value], Kind::Text)
+        }
+        ("fromjson" | "from_json" | "fromJson", []) => call("json", &[value], Kind::Other),
+        ("int" | "float", _) | ("abs" | "ceil" | "floor", []) => {
+            function(name, &[Argument::Value(value.clone())])
+        }
+        ("round", _) => rounded(value, positional.first()),
+        ("plus" | "minus" | "times" | "divided_by" | "modulo", [other]) => {
+            let (sign, binding) = match name {
+                "plus" => ("+", Binding::Sum),
+                "minus" => ("-", Binding::Sum),
+                "times" => ("*", Binding::Product),
+                "modulo" => ("%", Binding::Product),
+                _ => ("/", Binding::Product),
+            };
+            let (left, right) = (value.within(binding), other.within(Binding::Prefix));
+            Some(Form::new(
+                format!("{left} {sign} {right}"),
+                binding,
+                Kind::Number,
+            ))
+        }
+        ("append", [end]) => joined(&["", "", ""], &[value.clone(), end.clone()]),
+        ("prepend", [start]) => joined(&["", "", ""], &[start.clone(), value.clone()]),
+        ("truncate", [count, ..]) => Some(slice(
+            &Form::value(value.as_text(), Kind::Text),
+            None,
+            Some(count),
+        )),
+        ("join", []) => Some(Form::value(format!("{within}.join('')"), Kind::Text)),
+        ("sum" | "min" | "max" | "first" | "last" | "keys", []) => method(value, name, &[]),
         _ => method(value, name, arguments),
     }
 }

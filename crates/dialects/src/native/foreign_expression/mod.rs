@@ -26,5 +26,11 @@ pub(super) fn exact_form(text: &str, patterns: &mut PatternBudget) -> Option<Str
     (is_shown && super::reference::is_readable(&form, patterns)).then_some(form)
 }
 
+/// The form of `text`, whose paths are those of this dialect; that is `text` itself if it is an expression here.
+pub(crate) fn form_in(text: &str) -> Option<String> {
+    let form = exact_form(text, &mut PatternBudget::default());
+    form.or_else(|| super::reference::is_expression(text).then(|| text.trim().to_owned()))
+}
+
 #[cfg(test)]
 mod tests;

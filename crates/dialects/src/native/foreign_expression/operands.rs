@@ -50,6 +50,9 @@ impl ForeignParser<'_> {
                     self.at += 1;
                     let arguments = if self.takes("(") {
                         self.arguments(")")?
+                    } else if self.takes(":") {
+                        // `where: "field", value` of Liquid
+                        self.listed()?
                     } else {
                         Vec::new()
                     };
@@ -58,6 +61,27 @@ impl ForeignParser<'_> {
                 _ => return Some(form),
             }
         }
+    }
+
+    /// Arguments without brackets, with commas between them.
+    fn listed(&mut self) -> Option<Vec<Argument>> {
+        let mut arguments = Vec::new();
+        loop {
+            let form = self.primary()?;
+            arguments.push(Argument::Value(form));
+            if !self.takes(",") {
+                return Some(arguments);
+            }
+        }
+    }
+
+    /// The operands of `eq a.b 3`, a call of Go's templates and of Handlebars; `None` if they are none.
+    fn spaced(&mut self) -> Option<Vec<Argument>> {
+        let mut operands = Vec::new();
+        while self.at < self.tokens.len() && !matches!(self.sign(), ")" | "}" | "|") {
+            operands.push(Argument::Value(self.postfix()?));
+        }
+        (!operands.is_empty()).then_some(operands)
     }
 
     /// The item or the part of `list` in brackets, after the opening one.
@@ -144,6 +168,18 @@ impl ForeignParser<'_> {
         if self.takes("(") {
             let arguments = self.arguments(")")?;
             return calls::function(name, &arguments);
+        }
+        let is_value = !matches!(self.tokens.get(self.at), None | Some(Token::Sign(_)));
+        if is_value
+            && calls::is_prefix(name)
+            && !matches!(
+                self.word(),
+                "in" | "is" | "if" | "and" | "or" | "not" | "for" | "else"
+            )
+        {
+            let operands = self.spaced()?;
+            let name = if name == "json" { "string" } else { name };
+            return calls::function(name, &operands);
         }
         // `JSON.parse(…)`
         if let (".", Some(Token::Name(function)), Some(Token::Sign("("))) = (

@@ -18,7 +18,7 @@ impl Guesses<'_> {
             let key = &*entry.key;
             let is_word = STEP.iter().any(|group| group.words.contains(&key))
                 || ITEM_NAMES.contains(&key)
-                || OUTPUT_NAMES.contains(&key)
+                || OUTPUT_NAMES.contains(key)
                 || GROUPS.contains(&key);
             !is_step_field(key) && !is_word && nearest(key, KNOWN.iter().copied()).is_none()
         };

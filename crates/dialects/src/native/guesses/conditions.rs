@@ -8,7 +8,7 @@ use planwright_core::{Code, Diagnostic};
 use super::texts::{expression_of, without_output_fields};
 use super::words::{STEP, negates};
 use super::{Guesses, has};
-use crate::document::{Item, ItemEntry, ItemKind};
+use crate::document::{Item, ItemEntry, ItemKind, quote};
 use crate::native::reference::is_expression;
 
 /// Words for operators, with the operator here. A word that ends with `(` is a method.
@@ -199,6 +199,149 @@ impl Guesses<'_> {
         }
         entry.key = "when".into();
         entry.item.kind = ItemKind::Text(format!("${{{expression}}}").into());
+    }
+}
+
+/// The outcome of a step that a condition of another system names.
+enum Outcome {
+    Success,
+    Failure,
+    Any,
+}
+
+fn outcome(word: &str) -> Option<Outcome> {
+    Some(match word {
+        "success" | "succeeded" | "succeeds" | "on_success" | "onsuccess" | "ok" | "passed"
+        | "all_success" => Outcome::Success,
+        "failure" | "failed" | "fails" | "fail" | "error" | "errored" | "on_failure"
+        | "on_error" | "onfailure" | "onerror" | "one_failed" | "all_failed" => Outcome::Failure,
+        "always" | "any" | "completed" | "done" | "finished" | "all_done" | "!cancelled" => {
+            Outcome::Any
+        }
+        _ => return None,
+    })
+}
+
+impl Guesses<'_> {
+    /// Reads a condition on the outcome of the steps before: `failure()`, `always`, `w failed`.
+    pub(super) fn outcomes(&mut self, entries: &mut Vec<ItemEntry>) {
+        let is_condition = |entry: &ItemEntry| {
+            let is_word = STEP
+                .iter()
+                .any(|group| group.field == "when" && group.words.contains(&&*entry.key));
+            &*entry.key == "when"
+                || is_word
+                || matches!(
+                    &*entry.key,
+                    "run_on" | "runOn" | "trigger_rule" | "triggerRule" | "run_when"
+                )
+        };
+        let Some(at) = entries.iter().position(is_condition) else {
+            return;
+        };
+        let Some(text) = entries.get(at).and_then(|entry| entry.item.as_text()) else {
+            return;
+        };
+        let signs = |sign: char| sign.is_whitespace() || "${}".contains(sign);
+        let text = text
+            .trim_matches(signs)
+            .trim_end_matches("()")
+            .to_lowercase();
+        let (named, word) = match text.rsplit_once(' ') {
+            Some((name, word)) => {
+                let name = name
+                    .trim_end_matches(" has")
+                    .trim_end_matches(" is")
+                    .trim_end_matches(" was");
+                (Some(name.trim_start_matches("if ").trim().to_owned()), word)
+            }
+            None => (None, &*text),
+        };
+        let Some(outcome) = outcome(word).filter(|_| !self.ids.contains(word)) else {
+            return;
+        };
+        let is_after = |entry: &&ItemEntry| {
+            let is_word = |group: &super::words::Synonyms| {
+                group.field == "after" && group.words.contains(&&*entry.key)
+            };
+            &*entry.key == "after" || STEP.iter().any(is_word)
+        };
+        let ids: Vec<Arc<str>> = match (&named, entries.iter().find(is_after)) {
+            (Some(name), _) => self
+                .ids
+                .iter()
+                .filter(|id| id.to_lowercase() == *name)
+                .cloned()
+                .collect(),
+            (None, Some(after)) => match &after.item.kind {
+                ItemKind::Text(id) => vec![Arc::clone(id)],
+                ItemKind::List(ids) => ids.iter().filter_map(|id| id.as_text().cloned()).collect(),
+                _ => Vec::new(),
+            },
+            (None, None) => self.previous.iter().cloned().collect(),
+        };
+        if named.is_some() && ids.is_empty() {
+            return;
+        }
+        let entry = entries.remove(at);
+        let results: Option<Vec<String>> = ids
+            .iter()
+            .map(|id| super::texts::bare_name(id).map(|id| format!("results.{id}.success")))
+            .collect();
+        let results = results.filter(|results| !results.is_empty());
+        let results = results.unwrap_or_else(|| vec!["results.STEP.success".to_owned()]);
+        let is_known = results.iter().all(|result| !result.contains("STEP"));
+        let first = ids.first().map_or("STEP", |id| &**id);
+        let (when, help) = match outcome {
+            Outcome::Success => {
+                let when = format!("${{{}}}", results.join(" && "));
+                let help = format!(
+                    "write `\"when\": \"{when}\"`, or leave it out: a step that uses `${{{first}}}` runs only after its success"
+                );
+                (Some(when), help)
+            }
+            Outcome::Failure => {
+                let results: Vec<String> =
+                    results.iter().map(|result| format!("!{result}")).collect();
+                let when = format!("${{{}}}", results.join(" || "));
+                let help = format!(
+                    "write `\"when\": \"{when}\"`, and `\"on_error\": \"continue\"` in the step `{first}`"
+                );
+                (Some(when), help)
+            }
+            Outcome::Any => {
+                let help = format!(
+                    "leave it out: a step with `\"after\": [\"{first}\"]` runs whatever became of `{first}`"
+                );
+                (None, help)
+            }
+        };
+        let edits = match &when {
+            Some(when) if is_known => crate::document::edits::field_edits(
+                self.source,
+                &entry,
+                "when",
+                Some(crate::document::edits::json(when)),
+            ),
+            Some(_) | None => Vec::new(),
+        };
+        if &*entry.key == "when" {
+            let message = format!(
+                "the outcome of a step is no condition: {}",
+                quote(&entry.item.to_value().to_inserted_text())
+            );
+            let diagnostic = Diagnostic::error(Code::MalformedReference, message).help(help);
+            self.sink.push(entry.item.place, diagnostic.fixes(edits));
+        } else {
+            self.unknown_with(&entry, &help, edits);
+        }
+        if let Some(when) = when.filter(|_| is_known) {
+            entries.push(super::field(
+                "when",
+                ItemKind::Text(when.into()),
+                entry.item.place,
+            ));
+        }
     }
 }
 

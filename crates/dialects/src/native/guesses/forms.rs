@@ -9,7 +9,7 @@ use super::step::may_have_loose_arguments;
 use super::units::on_error_word;
 use super::words::{
     FOR_EACH_BODIES, FOR_PEOPLE, GROUPS, ITEM_NAMES, OUTPUT_NAMES, STEP, Synonyms, is_step,
-    is_step_field, negates,
+    is_step_field, negates, normal,
 };
 use super::{Guesses, field, get, has};
 use crate::document::{Item, ItemEntry, ItemKind, quote, with_article};
@@ -55,24 +55,36 @@ const MIN_MISSPELT: usize = 4;
 impl Guesses<'_> {
     /// Reads the values of known fields that have the form of other systems.
     pub(super) fn forms(&mut self, entries: &mut Vec<ItemEntry>) {
+        let id = get(entries, "id").and_then(Item::as_text);
+        let id = id.filter(|id| super::texts::bare_name(id).as_deref() == Some(&***id));
+        let id = id.map_or_else(|| "ID".to_owned(), ToString::to_string);
         let ids = std::mem::take(&mut self.ids);
         entries.retain_mut(|entry| {
             let found = match (&*entry.key, &entry.item.kind) {
-                ("approval" | "confirm" | "requires_approval" | "ask_user", ItemKind::Text(word)) => {
+                (key, ItemKind::Text(word)) if is_approval(key) => {
                     let asks = !NO_APPROVAL.contains(&&*word.to_lowercase());
                     Form::of("approval", ItemKind::Bool(asks), asks.to_string())
                 }
-                ("approval" | "confirm" | "requires_approval", ItemKind::Object(fields)) => {
+                (key, ItemKind::Object(fields)) if is_approval(key) => {
                     let refuses = |field: &ItemEntry| matches!(field.item.kind, ItemKind::Bool(false));
                     let asks = !fields.iter().any(refuses);
                     Form::of("approval", ItemKind::Bool(asks), asks.to_string())
                 }
                 ("timeout", ItemKind::Object(fields)) => duration(fields),
                 ("retry", ItemKind::Text(text)) => attempts(text),
+                ("on_error", ItemKind::Object(fields)) if target_of(fields).is_some() => {
+                    let target = target_of(fields).unwrap_or_default();
+                    let help = format!(
+                        "write `\"on_error\": \"continue\"`, and in the step `{target}` `\"when\": \"${{!results.{id}.success}}\"`"
+                    );
+                    self.wrong_form(entry, &help);
+                    entry.item.kind = ItemKind::Text("continue".into());
+                    return true;
+                }
                 ("on_error", ItemKind::Object(fields)) if !fields.is_empty() => handler(fields),
                 ("on_error", ItemKind::Text(target)) if ids.contains(target) => {
                     let help = format!(
-                        "write `\"on_error\": \"continue\"`, and in the step `{target}` `\"when\": \"${{!results.ID.success}}\"` with the id of this one"
+                        "write `\"on_error\": \"continue\"`, and in the step `{target}` `\"when\": \"${{!results.{id}.success}}\"`"
                     );
                     self.wrong_form(entry, &help);
                     entry.item.kind = ItemKind::Text("continue".into());
@@ -104,6 +116,7 @@ impl Guesses<'_> {
         self.ids = ids;
         self.times(entries);
         self.rounds(entries);
+        self.repeat_fields(entries);
     }
 
     /// Reports a known field whose value has another form.
@@ -128,7 +141,11 @@ impl Guesses<'_> {
         };
         let is_loose = may_have_loose_arguments(entries);
         let count = |entry: &ItemEntry| match &*entry.key {
-            "repeat" if !entry.item.has("until") => {
+            "repeat"
+                if !["until", "while", "condition"]
+                    .iter()
+                    .any(|word| entry.item.has(word)) =>
+            {
                 let inner = ["times", "count", "n"];
                 let inner = inner.iter().find_map(|word| entry.item.get(word));
                 number(inner.unwrap_or(&entry.item))
@@ -153,6 +170,55 @@ impl Guesses<'_> {
         }
         entry.key = "for_each".into();
         entry.item.kind = ItemKind::Text(list.into());
+    }
+
+    /// Reads the fields of `repeat` in the words of other systems.
+    fn repeat_fields(&mut self, entries: &mut [ItemEntry]) {
+        let Some(ItemKind::Object(fields)) =
+            super::get_mut(entries, "repeat").map(|item| &mut item.kind)
+        else {
+            return;
+        };
+        let mut remaining: Vec<ItemEntry> = Vec::with_capacity(fields.len());
+        for mut entry in std::mem::take(fields) {
+            let key = normal(&entry.key);
+            let message = format!("`repeat` has an unknown field {}", quote(&entry.key));
+            let diagnostic = Diagnostic::error(Code::UnknownField, message);
+            let text = entry.item.as_text().map(|text| text.trim());
+            let inside = text.map(|text| {
+                text.strip_prefix("${")
+                    .and_then(|text| text.strip_suffix('}'))
+                    .unwrap_or(text)
+            });
+            let condition = inside.and_then(super::texts::expression_of);
+            match (&*key, condition) {
+                ("while" | "condition" | "aslongas", Some(condition)) => {
+                    let until = format!("${{!({condition})}}");
+                    let help = format!("write `\"until\": \"{until}\"`");
+                    self.sink.push_at_key(&entry, diagnostic.help(help));
+                    entry.key = "until".into();
+                    entry.item.kind = ItemKind::Text(until.into());
+                }
+                (
+                    "times" | "count" | "maxiterations" | "maxattempts" | "maxrounds" | "limit"
+                    | "maxtimes" | "attempts" | "maxtries",
+                    _,
+                ) => {
+                    let diagnostic = diagnostic.help("did you mean `max`?");
+                    self.sink.push_at_key(&entry, diagnostic.rename("max"));
+                    entry.key = "max".into();
+                }
+                ("interval" | "delay" | "wait" | "every" | "pause" | "sleep" | "backoff", _) => {
+                    let help =
+                        "leave it out: a round begins as soon as the one before it has ended";
+                    self.sink.push_at_key(&entry, diagnostic.help(help));
+                    continue;
+                }
+                _ => {}
+            }
+            remaining.push(entry);
+        }
+        *fields = remaining;
     }
 
     /// Reads `until` and `while` beside the call, which belong into `repeat`.
@@ -288,9 +354,12 @@ impl Guesses<'_> {
                 continue;
             };
             let is_known = is_step_field(&entry.key)
-                || [GROUPS, ITEM_NAMES, OUTPUT_NAMES, FOR_PEOPLE]
+                || [GROUPS, ITEM_NAMES]
                     .iter()
                     .any(|words| words.contains(&&*entry.key))
+                || [OUTPUT_NAMES, FOR_PEOPLE]
+                    .iter()
+                    .any(|words| words.contains(&entry.key))
                 || STEP.iter().any(|group| group.words.contains(&&*entry.key));
             let may_be_argument = is_loose && entry.item.as_object().is_none();
             if is_known || may_be_argument || entry.key.chars().count() < MIN_MISSPELT {
@@ -361,12 +430,10 @@ fn closing(json: &str) -> &'static str {
     }
 }
 
-/// The name of a field without the signs between its words, in lower case.
-fn normal(name: &str) -> String {
-    name.chars()
-        .filter(|sign| sign.is_alphanumeric())
-        .flat_map(char::to_lowercase)
-        .collect()
+/// Returns true if the field `key` says whether a person is asked.
+fn is_approval(key: &str) -> bool {
+    let mut groups = STEP.iter().filter(|group| group.field == "approval");
+    key == "approval" || groups.any(|group| group.words.contains(&key))
 }
 
 /// The step in `item`: the item itself, or the only item of a list.
@@ -398,6 +465,18 @@ impl Form {
             written,
         })
     }
+}
+
+/// The step that `on_error` of another system goes to, `{"goto": "b"}`.
+fn target_of(fields: &[ItemEntry]) -> Option<Arc<str>> {
+    let [only] = fields else {
+        return None;
+    };
+    let is_target = matches!(
+        &*normal(&only.key),
+        "goto" | "next" | "step" | "jumpto" | "run" | "target"
+    );
+    only.item.as_text().filter(|_| is_target).cloned()
 }
 
 /// The duration in an object such as `{"seconds": 30}`.

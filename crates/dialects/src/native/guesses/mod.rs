@@ -31,8 +31,8 @@ pub(crate) use self::translation::{Language, quoted_length};
 pub(super) use self::units::on_error_word;
 pub(crate) use self::words::is_word_of_others;
 use self::words::{
-    FOR_PEOPLE, LOOSE, LOOSE_FOR_PEOPLE, PLAN, Synonyms, are_steps, is_format_mark, is_plan_field,
-    is_step,
+    ABOUT_PLANS, FOR_PEOPLE, LOOSE, LOOSE_FOR_PEOPLE, OF_PLANS, PLAN, Synonyms, absent, are_steps,
+    is_format_mark, is_plan_field, is_step, normal,
 };
 use crate::document::edits::{field_edits, key_edit, removal};
 use crate::document::{DiagnosticSink, Item, ItemEntry, ItemKind, ReadLimits, quote};
@@ -49,6 +49,8 @@ pub(super) struct Guesses<'a> {
     ignored_edits: Vec<TextEdit>,
     /// The ids of the steps.
     ids: HashSet<Arc<str>>,
+    /// The id of the step before the one that is read.
+    previous: Option<Arc<str>>,
 }
 
 /// Replaces the guesses in the plan `root` by the fields that they stand for, and reports each.
@@ -66,6 +68,7 @@ pub(super) fn rewrite(
         first_ignored: None,
         ignored_edits: Vec::new(),
         ids: HashSet::new(),
+        previous: None,
     };
     guesses.plan(root);
     guesses.report_ignored();
@@ -127,7 +130,8 @@ pub(crate) fn has_named_steps(root: &Item) -> bool {
 
 /// Returns true if the field `key` is only for people, or only describes the format.
 pub(crate) fn is_for_people(key: &str, item: &Item) -> bool {
-    (FOR_PEOPLE.contains(&key) && item.as_text().is_some()) || is_format_mark(key, item)
+    ((FOR_PEOPLE.contains(key) || matches!(key, "//" | "#")) && item.as_text().is_some())
+        || is_format_mark(key, item)
 }
 
 /// Returns true if `steps` is a list of steps with nothing to guess: each has an id, a tool, and perhaps arguments by name.
@@ -154,13 +158,14 @@ impl Guesses<'_> {
             return;
         };
         let mut edges = Vec::new();
+        self.strategies(entries);
         if !entries.iter().all(|entry| is_plan_field(&entry.key)) {
             self.people(entries, "description", is_plan_field);
             edges = self.remove_edges(entries);
-            self.remove_triggers(entries);
-            self.remove_limits(entries);
+            self.remove_absent(entries);
             self.outputs(entries);
             self.rename(entries, "the plan", PLAN, is_plan_field);
+            self.closing_steps(entries);
         }
         if let Some(inputs) = get_mut(entries, "inputs") {
             self.inputs(inputs);
@@ -286,55 +291,136 @@ impl Guesses<'_> {
         found
     }
 
-    /// Removes the fields that say when a plan starts, which is not its own affair.
-    fn remove_triggers(&mut self, entries: &mut Vec<ItemEntry>) {
-        for word in [
-            "trigger",
-            "triggers",
-            "on",
-            "schedule",
-            "cron",
-            "start",
-            "entrypoint",
-        ] {
-            let Some(at) = entries.iter().position(|entry| &*entry.key == word) else {
-                continue;
-            };
-            let entry = entries.remove(at);
-            let message = format!("the plan has an unknown field `{word}`");
-            let help = "leave it out: a plan does not say when it runs, `planwright run` does";
-            let edit = removal(self.source, &entry);
-            let diagnostic = Diagnostic::error(Code::UnknownField, message);
-            self.sink
-                .push_at_key(&entry, diagnostic.help(help).fixes(edit));
+    /// Removes the fields of other systems that a plan does not have, and says what there is in their place.
+    fn remove_absent(&mut self, entries: &mut Vec<ItemEntry>) {
+        let fields = std::mem::take(entries);
+        let mut about = Vec::new();
+        for entry in fields {
+            if is_plan_field(&entry.key) {
+                entries.push(entry);
+            } else if ABOUT_PLANS.contains(&entry.key) {
+                about.push(entry);
+            } else if let Some(absent) = absent(OF_PLANS, &entry.key) {
+                let value = entry.item.to_value();
+                let unit = match value {
+                    Value::Number(_) if normal(&entry.key).ends_with("minutes") => "m",
+                    Value::Number(_) if absent.advice.contains("--max-time") => "s",
+                    _ => "",
+                };
+                let value = format!("{}{unit}", value.to_inserted_text());
+                let message = format!("the plan has an unknown field {}", quote(&entry.key));
+                let help = format!("leave it out: {}", absent.advice.replace("VALUE", &value));
+                let edit = removal(self.source, &entry);
+                let diagnostic = Diagnostic::error(Code::UnknownField, message).help(help);
+                self.sink.push_at_key(&entry, diagnostic.fixes(edit));
+            } else {
+                entries.push(entry);
+            }
         }
+        let Some(first) = about.first() else {
+            return;
+        };
+        let values = about
+            .iter()
+            .map(|entry| (Arc::clone(&entry.key), entry.item.to_value()));
+        let json = Value::object(values.collect::<Vec<_>>()).to_json();
+        let message = format!("the plan has an unknown field {}", quote(&first.key));
+        let diagnostic = Diagnostic::error(Code::UnknownField, message);
+        let help = if json.len() < MAX_SHOWN_OUTPUT && !json.contains('`') {
+            format!("further data about a plan stands in one field: `\"metadata\": {json}`")
+        } else {
+            "further data about a plan stands in one field, `metadata`".to_owned()
+        };
+        self.sink.push_at_key(first, diagnostic.help(help));
     }
 
-    /// Removes the fields that limit a run, whose command has options for that.
-    fn remove_limits(&mut self, entries: &mut Vec<ItemEntry>) {
-        let limits = [
-            ("max_parallel", "--max-parallel"),
-            ("maxParallel", "--max-parallel"),
-            ("max_concurrency", "--max-parallel"),
-            ("maxConcurrency", "--max-parallel"),
-            ("concurrency", "--max-parallel"),
-            ("parallelism", "--max-parallel"),
-            ("timeout", "--max-time"),
-            ("timeout_seconds", "--max-time"),
-            ("max_time", "--max-time"),
-        ];
-        for (word, option) in limits {
-            let Some(at) = entries.iter().position(|entry| &*entry.key == word) else {
+    /// Reads how a plan runs its steps and what a failure does to the others, in the words of other systems.
+    fn strategies(&mut self, entries: &mut Vec<ItemEntry>) {
+        if entries.iter().all(|entry| strategy(entry).is_none()) {
+            return;
+        }
+        let mut remaining = Vec::with_capacity(entries.len());
+        for mut entry in std::mem::take(entries) {
+            let Some((field, value)) = strategy(&entry) else {
+                remaining.push(entry);
                 continue;
             };
-            let entry = entries.remove(at);
-            let value = entry.item.to_value().to_inserted_text();
-            let message = format!("the plan has an unknown field `{word}`");
-            let help =
-                format!("leave it out, and run the plan with `planwright run {option}`: {value}");
+            let message = if is_plan_field(&entry.key) {
+                format!(
+                    "`{}` cannot be {}",
+                    entry.key,
+                    quote(&entry.item.to_value().to_inserted_text())
+                )
+            } else {
+                format!("the plan has an unknown field {}", quote(&entry.key))
+            };
             let diagnostic = Diagnostic::error(Code::UnknownField, message);
-            self.sink.push_at_key(&entry, diagnostic.help(help));
+            if value.is_empty() || has(&remaining, field) {
+                let reason = match field {
+                    "ordering" => "steps run in parallel unless one needs the other",
+                    _ => "after a failure, the steps that do not need the failed one continue",
+                };
+                let edit = removal(self.source, &entry);
+                let diagnostic = diagnostic.help(format!("leave it out: {reason}"));
+                self.sink.push_at_key(&entry, diagnostic.fixes(edit));
+                continue;
+            }
+            let written = crate::document::edits::json(value);
+            let diagnostic = diagnostic.help(format!("write `\"{field}\": {written}`"));
+            let edits = field_edits(self.source, &entry, field, Some(written));
+            self.sink.push_at_key(&entry, diagnostic.fixes(edits));
+            entry.key = field.into();
+            entry.item.kind = ItemKind::Text(value.into());
+            remaining.push(entry);
         }
+        *entries = remaining;
+    }
+
+    /// Moves the steps that a plan does at its end, whatever happens before, behind the others.
+    fn closing_steps(&mut self, entries: &mut Vec<ItemEntry>) {
+        let words = [
+            "finally", "cleanup", "teardown", "always", "on_exit", "onExit", "post",
+        ];
+        let is_closing = |entry: &ItemEntry| {
+            words.contains(&&*entry.key) && (are_steps(&entry.item) || is_step(&entry.item))
+        };
+        let Some(at) = entries.iter().position(is_closing) else {
+            return;
+        };
+        let entry = entries.remove(at);
+        let mut closing = groups::steps_in(&entry.item);
+        let message = format!("the plan has an unknown field {}", quote(&entry.key));
+        let diagnostic = Diagnostic::error(Code::UnknownField, message);
+        let Some(ItemKind::List(steps)) = get_mut(entries, "steps").map(|steps| &mut steps.kind)
+        else {
+            let help = "put these steps into `steps`, with the ids of the others in `after`";
+            self.sink.push_at_key(&entry, diagnostic.help(help));
+            return;
+        };
+        let ids: Vec<Item> = steps
+            .iter()
+            .filter_map(|step| step.get("id").cloned())
+            .take(MAX_SHOWN_EDGES)
+            .collect();
+        for step in &mut closing {
+            // A step whose own `after` is unreadable is reported for that.
+            let _ = groups::add_after(step, &ids);
+        }
+        let shown: Vec<String> = closing
+            .iter()
+            .map(|step| step.to_value().to_json())
+            .collect();
+        let shown = shown.join(", ");
+        let help = if shown.len() < MAX_SHOWN_OUTPUT && !shown.contains('`') {
+            format!(
+                "write at the end of `steps`: `{shown}` (a step runs after those in its `after` whatever became of them)"
+            )
+        } else {
+            "put these steps at the end of `steps`, with the ids of the others in `after`"
+                .to_owned()
+        };
+        self.sink.push_at_key(&entry, diagnostic.help(help));
+        steps.extend(closing);
     }
 
     /// Renames fields whose name is another word for a native field, and reports each.
@@ -360,7 +446,7 @@ impl Guesses<'_> {
             if let (Some(entry), None) = (found.next(), found.next()) {
                 if &*entry.key == "sequence" && group.field == "steps" {
                     self.sequence(entry);
-                } else if is_loose && LOOSE.contains(&&*entry.key) {
+                } else if is_loose && LOOSE.contains(&entry.key) {
                     let help = format!(
                         "an argument stands in `args`; the field of the step is `{}`",
                         group.field
@@ -430,7 +516,7 @@ impl Guesses<'_> {
         entries.retain_mut(|entry| {
             if is_known(&entry.key)
                 || !is_for_people(&entry.key, &entry.item)
-                || (is_loose && LOOSE_FOR_PEOPLE.contains(&&*entry.key))
+                || (is_loose && LOOSE_FOR_PEOPLE.contains(&entry.key))
             {
                 return true;
             }
@@ -483,6 +569,77 @@ impl Guesses<'_> {
                 .fixes(edits),
         );
     }
+}
+
+/// The field of a plan that `entry` stands for, with its value, which is empty if the field can be left out.
+fn strategy(entry: &ItemEntry) -> Option<(&'static str, &'static str)> {
+    let word = match &entry.item.kind {
+        ItemKind::Text(text) => normal(text),
+        ItemKind::Bool(value) => value.to_string(),
+        ItemKind::Null | ItemKind::Number(_) | ItemKind::List(_) | ItemKind::Object(_) => {
+            return None;
+        }
+    };
+    let key = normal(&entry.key);
+    let is_of_order = matches!(
+        &*key,
+        "mode"
+            | "strategy"
+            | "execution"
+            | "executionmode"
+            | "executionstrategy"
+            | "executionorder"
+            | "order"
+            | "runmode"
+            | "parallel"
+            | "async"
+            | "sequential"
+    );
+    let is_of_failure = matches!(
+        &*key,
+        "onerror"
+            | "onfailure"
+            | "errorhandling"
+            | "errorstrategy"
+            | "errorpolicy"
+            | "failurepolicy"
+            | "failfast"
+            | "stoponerror"
+            | "abortonerror"
+            | "continueonerror"
+    );
+    let negates = key == "continueonerror";
+    match &*word {
+        "sequential" | "serial" | "sequence" | "ordered" | "inorder" | "linear" if is_of_order => {
+            Some(("ordering", "listed"))
+        }
+        "true" if key == "sequential" => Some(("ordering", "listed")),
+        "false" if key == "parallel" || key == "async" => Some(("ordering", "listed")),
+        "parallel" | "concurrent" | "auto" | "dag" | "true" | "false" if is_of_order => {
+            Some(("ordering", ""))
+        }
+        "stop" | "abort" | "halt" | "fail" | "failfast" | "exit" | "raise" | "terminate"
+            if is_of_failure =>
+        {
+            Some(("on_failure", "stop"))
+        }
+        "continue" | "ignore" | "skip" | "proceed" | "keepgoing"
+            if is_of_failure
+                && entry
+                    .item
+                    .as_text()
+                    .is_none_or(|text| &**text != "keep_going") =>
+        {
+            Some(("on_failure", ""))
+        }
+        "true" if is_of_failure && !negates => Some(("on_failure", "stop")),
+        "false" if is_of_failure && negates => Some(("on_failure", "stop")),
+        "true" | "false" if is_of_failure => Some(("on_failure", "")),
+        _ => None,
+    }
+    .filter(|(field, value)| {
+        **field != *entry.key || entry.item.as_text().is_none_or(|text| **text != **value)
+    })
 }
 
 /// The maximum number of edges in advice.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use planwright_core::plan::RETRY_FIELDS;
 use planwright_core::{Code, Diagnostic, Place, TextEdit};
 
-use super::groups::{condition_of, group_of};
+use super::groups::{condition_of, group_of, is_control};
 use super::names::Names;
 use super::texts::{UsedIds, bare_name, expression_of, path_of, without_output_fields};
 use super::words::{
@@ -18,12 +18,16 @@ use crate::document::{Item, ItemEntry, ItemKind, quote};
 impl Guesses<'_> {
     /// Rewrites the steps `items`; the names of their outputs are added to `names`.
     pub(super) fn steps(&mut self, items: &mut Vec<Item>, names: &mut Names) {
-        if items.iter().any(|item| group_of(item).is_some()) {
+        if items
+            .iter()
+            .any(|item| group_of(item).is_some() || is_control(item))
+        {
             self.flatten(items);
         }
         self.fallback_calls(items);
         for item in items.iter_mut() {
             self.step(item, names);
+            self.previous = item.get("id").and_then(Item::as_text).cloned();
         }
         self.add_ids(items);
         self.positions(items);
@@ -41,8 +45,10 @@ impl Guesses<'_> {
         }
         self.call_object(entries);
         self.call_by_name(entries);
+        self.matrix(entries);
         self.loop_head(entries);
         self.loop_body(entries);
+        self.outcomes(entries);
         self.condition_objects(entries);
         self.forms(entries);
         if entries.iter().all(|entry| is_step_field(&entry.key)) {
@@ -157,7 +163,7 @@ impl Guesses<'_> {
                 continue;
             };
             // Whether it is an argument is decided when fields are renamed.
-            if is_loose && LOOSE.contains(&&*entry.key) {
+            if is_loose && LOOSE.contains(&entry.key) {
                 continue;
             }
             let negates = negates(&entry.key);
@@ -262,7 +268,7 @@ impl Guesses<'_> {
         let loops = has(entries, "for_each");
         let is_name = |entry: &ItemEntry| {
             let is_of_loop = loops && ITEM_NAMES.contains(&&*entry.key);
-            OUTPUT_NAMES.contains(&&*entry.key)
+            OUTPUT_NAMES.contains(&entry.key)
                 && !is_of_loop
                 && entry
                     .item

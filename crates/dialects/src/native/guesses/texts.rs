@@ -26,7 +26,18 @@ pub(crate) fn expression_in(text: &str, language: Language) -> Option<String> {
         let translated = translated(text, language)?;
         crate::native::reference::is_expression(&translated).then_some(translated)
     };
-    translate(text).or_else(|| translate(&with_methods(text)?))
+    translate(text)
+        .or_else(|| translate(&with_methods(text)?))
+        .or_else(|| translate(&with_operators(text)?))
+        .map(with_sizes)
+}
+
+/// `expression` with `size()` in place of the `length` of JavaScript.
+fn with_sizes(expression: String) -> String {
+    if !expression.contains(".length") {
+        return expression;
+    }
+    crate::native::form_in(&expression).unwrap_or(expression)
 }
 
 /// The maximum depth of groups of steps that are searched for ids.
@@ -139,7 +150,97 @@ const METHODS: [(&str, &str); 9] = [
     (" matches ", "matches"),
 ];
 
-/// Words after a value that state a property of it.
+/// Words between two values that stand for an operator; the longer ones first.
+const OPERATORS: [(&str, &str); 24] = [
+    (" is greater than or equal to ", ">="),
+    (" greater than or equal to ", ">="),
+    (" is less than or equal to ", "<="),
+    (" less than or equal to ", "<="),
+    (" is not equal to ", "!="),
+    (" does not equal ", "!="),
+    (" not equal to ", "!="),
+    (" is greater than ", ">"),
+    (" greater than ", ">"),
+    (" is more than ", ">"),
+    (" is less than ", "<"),
+    (" less than ", "<"),
+    (" is at least ", ">="),
+    (" is at most ", "<="),
+    (" is equal to ", "=="),
+    (" is above ", ">"),
+    (" is below ", "<"),
+    (" equals ", "=="),
+    (" -gt ", ">"),
+    (" -ge ", ">="),
+    (" -lt ", "<"),
+    (" -le ", "<="),
+    (" -eq ", "=="),
+    (" -ne ", "!="),
+];
+
+/// The expression that `text` is meant as, if it has operators in words, a `BETWEEN` or `LIKE` of SQL, or a word or sign before it.
+fn with_operators(text: &str) -> Option<String> {
+    let mut inside = text.trim();
+    for (open, close) in [
+        ("[[", "]]"),
+        ("[", "]"),
+        ("=", ""),
+        ("if ", ""),
+        ("when ", ""),
+        ("only if ", ""),
+    ] {
+        if let Some(rest) = inside
+            .strip_prefix(open)
+            .and_then(|rest| rest.strip_suffix(close))
+            && !rest.starts_with('=')
+        {
+            inside = rest.trim();
+        }
+    }
+    let mut written = inside
+        .trim_start_matches('$')
+        .trim_start_matches('.')
+        .to_owned();
+    for (words, sign) in OPERATORS {
+        written = written.replace(words, &format!(" {sign} "));
+    }
+    let split = |word: &str| {
+        let at = written.to_lowercase().find(word)?;
+        Some((
+            written.get(..at)?.trim(),
+            written.get(at + word.len()..)?.trim(),
+        ))
+    };
+    let quoted = |text: &str| {
+        let text = text.trim_matches(['\'', '"']);
+        (!text.contains(['\'', '\\', '"'])).then(|| format!("'{text}'"))
+    };
+    if let Some((value, bounds)) = split(" between ") {
+        let at = bounds.to_lowercase().find(" and ")?;
+        let (low, high) = (bounds.get(..at)?, bounds.get(at + 5..)?);
+        return is_operand(value).then(|| format!("{value} >= {low} && {value} <= {high}"));
+    }
+    if let Some((value, pattern)) = split(" like ") {
+        let pattern = pattern.trim_matches(['\'', '"']);
+        let method = match (pattern.starts_with('%'), pattern.ends_with('%')) {
+            (true, true) => "contains",
+            (true, false) => "endsWith",
+            (false, true) => "startsWith",
+            (false, false) => return Some(format!("{value} == {}", quoted(pattern)?)),
+        };
+        return Some(format!(
+            "{value}.{method}({})",
+            quoted(pattern.trim_matches('%'))?
+        ));
+    }
+    if let Some((value, pattern)) = split(" =~ ") {
+        let pattern = pattern.trim_matches(['/', '\'', '"']);
+        return Some(format!("{value}.matches({})", quoted(pattern)?));
+    }
+    (written != text).then_some(written)
+}
+
+/// Words after a value that say something about it.
 const STATES: [(&str, &str); 9] = [
     (" is not empty", ".size() > 0"),
     (" is empty", ".size() == 0"),

@@ -7,7 +7,7 @@ use planwright_core::{Code, Diagnostic, Value};
 
 use super::step::may_have_loose_arguments;
 use super::texts::bare_name;
-use super::words::{are_steps, is_step, is_word};
+use super::words::{OF_STEPS, absent, are_steps, is_step, is_step_field, is_word, normal};
 use super::{Guesses, field, get, has};
 use crate::document::edits::{field_edits, json, removal};
 use crate::document::{Item, ItemEntry, ItemKind, quote};
@@ -17,23 +17,39 @@ const PARALLEL: &[&str] = &["parallel", "async", "concurrent", "background"];
 
 /// Words of units that are as often arguments of a call.
 const LOOSE_UNITS: &[&str] = &[
-    "enabled",
-    "disabled",
-    "skip",
-    "batch",
-    "batch_size",
-    "priority",
-    "cache",
-    "tags",
-    "labels",
-    "category",
-    "owner",
-    "weight",
-    "cost",
-    "color",
-    "icon",
-    "serial",
+    "enabled", "disabled", "skip", "serial", "required", "critical",
 ];
+
+/// Returns true if a step without arguments may have `key` for one.
+fn is_loose_unit(key: &str) -> bool {
+    LOOSE_UNITS.contains(&key) || absent(OF_STEPS, key).is_some_and(|absent| absent.is_loose)
+}
+
+/// Returns true for `"on_error": "continue"`.
+fn is_continuation(entry: &ItemEntry) -> bool {
+    &*entry.key == "on_error"
+        && entry
+            .item
+            .as_text()
+            .is_some_and(|text| &**text == "continue")
+}
+
+/// Words for the pause between the attempts of a call.
+const PAUSES: &[&str] = &[
+    "waitbetweentries",
+    "waitbetweenretries",
+    "retrydelay",
+    "retrydelayms",
+    "retrydelayseconds",
+    "retryinterval",
+    "retryintervalseconds",
+    "retrywait",
+    "delaybetweenretries",
+    "retrybackoffseconds",
+];
+
+/// Words for whether a call has several attempts.
+const RETRIED: &[&str] = &["retryonfail", "retryonfailure", "retryonerror", "retryable"];
 
 impl Guesses<'_> {
     /// Removes the names of steps that run after a success or a failure, and reports the condition that these steps need.
@@ -42,12 +58,20 @@ impl Guesses<'_> {
         let Some(id) = id.filter(|id| bare_name(id).as_deref() == Some(&**id)) else {
             return;
         };
+        let mut condition = None;
         entries.retain(|entry| {
             let Some(target) = entry.item.as_text().filter(|text| on_error_word(text).is_none())
             else {
                 return true;
             };
             let help = match &*entry.key {
+                "fallback_for" | "fallbackFor" | "fallback_of" | "on_failure_of" | "if_failed"
+                | "alternative_to"
+                    if bare_name(target).is_some() =>
+                {
+                    condition = Some(format!("${{!results.{target}.success}}"));
+                    format!("write `\"when\": \"${{!results.{target}.success}}\"`")
+                }
                 "on_success" | "onSuccess" => format!(
                     "leave it out, and write `\"when\": \"${{results.{id}.success}}\"` in the step `{target}`"
                 ),
@@ -59,16 +83,36 @@ impl Guesses<'_> {
             self.unknown(entry, &help);
             false
         });
+        if let Some(condition) = condition.filter(|_| !has(entries, "when")) {
+            let when = ItemKind::Text(condition.into());
+            entries.push(field("when", when, planwright_core::Place::NOWHERE));
+        }
     }
 
     /// Reads fields that have another unit or another meaning than those of this dialect.
     pub(super) fn units(&mut self, entries: &mut Vec<ItemEntry>) {
+        self.retries(entries);
+        let id = get(entries, "id").and_then(Item::as_text);
+        let id = id.filter(|id| bare_name(id).as_deref() == Some(&***id));
+        let id = id.map_or_else(|| "ID".to_owned(), ToString::to_string);
         let mut remaining = Vec::with_capacity(entries.len());
         let written_fields: HashSet<Arc<str>> =
             entries.iter().map(|entry| Arc::clone(&entry.key)).collect();
         let is_loose = may_have_loose_arguments(entries);
         for mut entry in std::mem::take(entries) {
-            match replacement(&entry).filter(|_| !is_loose || !LOOSE_UNITS.contains(&&*entry.key)) {
+            match replacement(&entry).filter(|_| !is_loose || !is_loose_unit(&entry.key)) {
+                // An output in place of the answer says that the run continues as well.
+                Some(Replacement::Write("on_error", kind, written))
+                    if matches!(kind, ItemKind::Object(_))
+                        && remaining.iter().any(is_continuation) =>
+                {
+                    let help = format!("write `\"on_error\": {written}` in place of both fields");
+                    self.unknown(&entry, &help);
+                    remaining.retain(|other| !is_continuation(other));
+                    entry.key = "on_error".into();
+                    entry.item.kind = kind;
+                    remaining.push(entry);
+                }
                 // Of two values, neither is certain.
                 Some(Replacement::Write(name, ..))
                     if written_fields.contains(name) || has(&remaining, name) =>
@@ -85,7 +129,7 @@ impl Guesses<'_> {
                     remaining.push(entry);
                 }
                 Some(Replacement::LeaveOut(reason)) => {
-                    let help = format!("leave it out: {reason}");
+                    let help = format!("leave it out: {}", reason.replace("ID", &id));
                     self.unknown(&entry, &help);
                 }
                 Some(Replacement::Remove(reason)) => {
@@ -99,6 +143,95 @@ impl Guesses<'_> {
         *entries = remaining;
     }
 }
+
+impl Guesses<'_> {
+    /// Reads the fields of a step that say how often a call is made, and after which pause, as one `retry`.
+    fn retries(&mut self, entries: &mut Vec<ItemEntry>) {
+        let is_of_retry = |entry: &ItemEntry, words: &[&str]| words.contains(&&*normal(&entry.key));
+        let Some(first) = entries
+            .iter()
+            .position(|entry| is_of_retry(entry, PAUSES) || is_of_retry(entry, RETRIED))
+        else {
+            return;
+        };
+        let mut attempts = None;
+        let mut pause = None;
+        let mut is_retried = true;
+        let mut parts = Vec::new();
+        for (at, entry) in entries.iter().enumerate() {
+            let number = match &entry.item.kind {
+                ItemKind::Number(number) => number.as_u64(),
+                _ => None,
+            };
+            let key = normal(&entry.key);
+            let counted = match (&*key, replacement(entry)) {
+                ("retry" | "attempts" | "maxattempts", _) => number,
+                (_, Some(Replacement::Write("retry", _, written))) => written.parse().ok(),
+                _ => None,
+            };
+            if counted.is_some() {
+                attempts = counted;
+            } else if PAUSES.contains(&&*key) {
+                pause = match (&entry.item.kind, number) {
+                    (ItemKind::Text(text), _) => Some(text.to_string()),
+                    // Numbers of this size are hardly seconds.
+                    (_, Some(count)) if key.ends_with("ms") || count >= 100 => {
+                        Some(format!("{count}ms"))
+                    }
+                    (_, Some(count)) => Some(format!("{count}s")),
+                    _ => None,
+                };
+            } else if RETRIED.contains(&&*key) {
+                is_retried &= !matches!(entry.item.kind, ItemKind::Bool(false));
+            } else {
+                continue;
+            }
+            parts.push(at);
+        }
+        // An object in `retry` has these parts as fields of its own.
+        if has(entries, "retry") && attempts.is_none() {
+            return;
+        }
+        let attempts = attempts.unwrap_or(DEFAULT_ATTEMPTS);
+        let (Some(kind), Some(place)) = (
+            number_kind(attempts),
+            entries.get(first).map(|entry| entry.item.place),
+        ) else {
+            return;
+        };
+        let help = match (is_retried, &pause) {
+            (true, Some(pause)) => format!(
+                "write `\"retry\": {{\"attempts\": {attempts}, \"delay\": {}}}`",
+                json(pause)
+            ),
+            (true, None) => format!("write `\"retry\": {attempts}`"),
+            (false, _) => "leave it out: a call is made once".to_owned(),
+        };
+        let names = parts.iter().filter_map(|at| entries.get(*at));
+        let names: Vec<String> = names.map(|entry| quote(&entry.key)).collect();
+        let message = match names.as_slice() {
+            [only] => format!("the step has an unknown field {only}"),
+            _ => format!("the step has {} in place of `retry`", names.join(", ")),
+        };
+        if let Some(entry) = entries.get(first) {
+            let diagnostic = Diagnostic::error(Code::UnknownField, message);
+            self.sink.push_at_key(entry, diagnostic.help(help));
+        }
+        let mut at = 0;
+        entries.retain(|_| {
+            at += 1;
+            !parts.contains(&(at - 1))
+        });
+        if is_retried {
+            let mut fields = vec![field("attempts", kind, place)];
+            fields.extend(pause.map(|pause| field("delay", ItemKind::Text(pause.into()), place)));
+            entries.push(field("retry", ItemKind::Object(fields), place));
+        }
+    }
+}
+
+/// The number of attempts if other fields say only that a call is made again.
+const DEFAULT_ATTEMPTS: u64 = 3;
 
 impl Guesses<'_> {
     /// Reads the fields of `retry` that have another unit, and leaves out those that say how the delay grows.
@@ -202,18 +335,6 @@ fn is_time(entry: &ItemEntry) -> bool {
     text.is_some_and(|text| text.starts_with(|sign: char| sign.is_ascii_digit()))
 }
 
-/// Fields of other systems that say whether a person is asked.
-const APPROVALS: [&str; 8] = [
-    "human_approval",
-    "humanApproval",
-    "requires_approval",
-    "requiresApproval",
-    "needs_approval",
-    "approval_required",
-    "confirmation",
-    "human_in_the_loop",
-];
-
 /// The value of `on_error` that `word` of another system stands for.
 pub(in crate::native) fn on_error_word(word: &str) -> Option<&'static str> {
     match &*word.to_lowercase() {
@@ -244,63 +365,71 @@ fn replacement(entry: &ItemEntry) -> Option<Replacement> {
             format!("\"{value}\""),
         ))
     };
+    if is_step_field(&entry.key) {
+        return None;
+    }
     let number = match &entry.item.kind {
         ItemKind::Number(number) => number.as_u64(),
+        ItemKind::Text(text) => text.trim().parse().ok(),
         _ => None,
     };
     let bool = match &entry.item.kind {
         ItemKind::Bool(value) => Some(*value),
         _ => None,
     };
-    match (&*entry.key, number, bool) {
-        (
-            "retries" | "max_retries" | "maxRetries" | "retry_count" | "retryCount",
-            Some(count),
-            _,
-        ) => {
+    match (&*normal(&entry.key), number, bool) {
+        ("retries" | "maxretries" | "retrycount" | "numretries" | "retrylimit", Some(count), _) => {
             // The first attempt counts as well.
             let attempts = count.checked_add(1)?;
-            let value = Value::from_json(&attempts.to_string()).ok()?;
-            let Value::Number(number) = value else {
-                return None;
-            };
-            let written = format!("{attempts}");
             Some(Replacement::Write(
                 "retry",
-                ItemKind::Number(number),
-                written,
+                number_kind(attempts)?,
+                attempts.to_string(),
             ))
         }
-        ("timeout_ms" | "timeoutMs" | "timeout_millis", Some(count), _) => {
+        ("maxtries" | "tries" | "retryattempts", Some(count), _) => Some(Replacement::Write(
+            "retry",
+            number_kind(count)?,
+            count.to_string(),
+        )),
+        ("timeoutms" | "timeoutmillis" | "timeoutmilliseconds", Some(count), _) => {
             quoted("timeout", &format!("{count}ms"))
         }
-        (
-            "timeout_seconds" | "timeoutSeconds" | "timeout_s" | "timeout_sec" | "timeout_secs",
-            Some(count),
-            _,
-        ) => quoted("timeout", &format!("{count}s")),
-        (
-            "continue_on_error" | "continueOnError" | "continue-on-error" | "ignore_errors"
-            | "ignore_error" | "ignoreErrors" | "allow_failure" | "optional" | "continue_on_fail"
-            | "continueOnFail",
-            _,
-            Some(value),
-        ) => {
-            if value {
-                quoted("on_error", "continue")
-            } else {
-                Some(Replacement::Remove(
-                    "a failure stops the steps that need this one",
-                ))
-            }
+        ("timeoutseconds" | "timeouts" | "timeoutsec" | "timeoutsecs", Some(count), _) => {
+            quoted("timeout", &format!("{count}s"))
         }
-        ("on_failure" | "onFailure" | "onError" | "on_fail" | "error_handling", _, _) => {
+        ("timeoutminutes" | "timeoutmin" | "timeoutmins", Some(count), _) => {
+            quoted("timeout", &format!("{count}m"))
+        }
+        ("timeouthours", Some(count), _) => quoted("timeout", &format!("{count}h")),
+        (
+            "continueonerror" | "continueonfail" | "continueonfailure" | "ignoreerrors"
+            | "ignoreerror" | "ignorefailure" | "ignorefailures" | "allowfailure" | "optional"
+            | "noncritical" | "failsafe" | "softfail" | "besteffort",
+            _,
+            Some(true),
+        )
+        | (
+            "critical" | "required" | "mandatory" | "mustsucceed" | "failfast" | "stoponerror"
+            | "abortonerror" | "failonerror" | "blocking",
+            _,
+            Some(false),
+        ) => quoted("on_error", "continue"),
+        (
+            "continueonerror" | "continueonfail" | "continueonfailure" | "ignoreerrors"
+            | "ignoreerror" | "ignorefailure" | "ignorefailures" | "allowfailure" | "optional"
+            | "noncritical" | "failsafe" | "softfail" | "besteffort" | "critical" | "required"
+            | "mandatory" | "mustsucceed" | "failfast" | "stoponerror" | "abortonerror"
+            | "failonerror" | "blocking",
+            _,
+            Some(_),
+        ) => Some(Replacement::Remove(
+            "a failure stops the steps that need this one",
+        )),
+        ("onfailure" | "onerror" | "onfail" | "errorhandling" | "errorstrategy", _, _) => {
             quoted("on_error", on_error_word(entry.item.as_text()?)?)
         }
-        ("next" | "next_step" | "nextStep" | "goto", _, _) => Some(Replacement::LeaveOut(
-            "a step waits for those that it refers to, and for those in its `after`",
-        )),
-        ("fallback" | "default" | "default_value" | "defaultValue" | "fallback_value", _, _)
+        ("fallback" | "default" | "defaultvalue" | "fallbackvalue" | "defaultoutput", _, _)
             if is_step(&entry.item) || are_steps(&entry.item) =>
         {
             Some(Replacement::LeaveOut(
@@ -311,7 +440,7 @@ fn replacement(entry: &ItemEntry) -> Option<Replacement> {
         ("fallback", _, _) if is_word(&entry.item) => Some(Replacement::LeaveOut(
             "an output in place of the answer is `\"on_error\": {\"output\": …}`, and another call is a step of its own, with `\"when\": \"${!results.ID.success}\"`",
         )),
-        ("fallback" | "default" | "default_value" | "defaultValue" | "fallback_value", _, _) => {
+        ("fallback" | "default" | "defaultvalue" | "fallbackvalue" | "defaultoutput", _, _) => {
             let value = entry.item.to_value().to_json();
             let output = field("output", entry.item.kind.clone(), entry.item.place);
             Some(Replacement::Write(
@@ -320,60 +449,32 @@ fn replacement(entry: &ItemEntry) -> Option<Replacement> {
                 format!("{{\"output\": {value}}}"),
             ))
         }
-        ("backoff" | "retry_backoff" | "retryBackoff" | "backoff_strategy", _, _) => {
-            Some(Replacement::LeaveOut(
-                "`retry` waits longer before each further attempt, from its `delay` on, `{\"attempts\": 3, \"delay\": \"1s\"}`",
-            ))
-        }
-        (word, _, _) if APPROVALS.contains(&word) => {
-            let asks = [
-                "required", "require", "always", "yes", "manual", "human", "ask",
-            ];
-            let text = entry.item.as_text()?.to_lowercase();
-            asks.contains(&&*text)
-                .then(|| Replacement::Write("approval", ItemKind::Bool(true), "true".to_owned()))
-        }
         ("enabled", _, Some(true)) | ("disabled" | "skip", _, Some(false)) => Some(
             Replacement::Remove("a step runs unless its `when` is false"),
         ),
         ("enabled", _, Some(false)) | ("disabled" | "skip", _, Some(true)) => Some(
             Replacement::Write("when", ItemKind::Bool(false), "false".to_owned()),
         ),
-        ("sequential" | "serial" | "in_order", _, Some(true)) => {
-            let number = Value::from_json("1").ok()?;
-            let Value::Number(number) = number else {
-                return None;
-            };
-            Some(Replacement::Write(
-                "max_parallel",
-                ItemKind::Number(number),
-                "1".to_owned(),
-            ))
-        }
-        ("batch_size" | "batchSize" | "batch" | "chunk_size", Some(_), _) => {
-            Some(Replacement::LeaveOut(
-                "a loop has no batches; `\"max_parallel\": 5` says how many of its calls run at once",
-            ))
-        }
-        (
-            "priority" | "cache" | "tags" | "labels" | "category" | "owner" | "weight"
-            | "estimated_time" | "estimated_duration" | "cost" | "color" | "icon",
-            _,
-            _,
-        ) => Some(Replacement::LeaveOut("a step has no such field")),
-        ("run_on" | "runOn" | "trigger_rule" | "triggerRule" | "run_when", _, _) => {
-            Some(Replacement::LeaveOut(
-                "a step that runs after a failure has `\"when\": \"${!results.ID.success}\"` with the id of the step that may fail, and that one `\"on_error\": \"continue\"`",
-            ))
-        }
-        (word, _, Some(value)) if PARALLEL.contains(&word) => {
-            let reason = "steps run in parallel unless one needs the other";
-            Some(if value {
-                Replacement::Remove(reason)
-            } else {
-                Replacement::LeaveOut(reason)
-            })
-        }
-        _ => None,
+        ("sequential" | "serial" | "inorder", _, Some(true)) => Some(Replacement::Write(
+            "max_parallel",
+            number_kind(1)?,
+            "1".to_owned(),
+        )),
+        (word, _, Some(value)) if PARALLEL.contains(&word) => Some(if value {
+            Replacement::Remove("steps run in parallel unless one needs the other")
+        } else {
+            Replacement::LeaveOut(
+                "steps run in parallel unless one needs the other; `\"alone\": true` lets no other run beside this one, and `after` puts it behind others",
+            )
+        }),
+        _ => absent(OF_STEPS, &entry.key).map(|absent| Replacement::LeaveOut(absent.advice)),
+    }
+}
+
+/// The item of the number `value`.
+fn number_kind(value: u64) -> Option<ItemKind> {
+    match Value::from_json(&value.to_string()) {
+        Ok(Value::Number(number)) => Some(ItemKind::Number(number)),
+        Ok(_) | Err(_) => None,
     }
 }

@@ -147,7 +147,9 @@ impl ArgumentPass<'_> {
                 let found = self.types.reference_type(reference, Some(self.index));
                 // Only a certain mismatch is an error; the run validates the rest.
                 if wanted.accepts(&found) == Compatibility::No
-                    && !(wanted.takes_text() && may_be_text(reference, &found))
+                    && !(wanted.takes_text()
+                        && may_be_text(reference, &found)
+                        && !self.types.is_computed(reference))
                     && !reporter.count_if_full(Severity::Error)
                 {
                     let message = format!(

@@ -180,7 +180,7 @@ fn types_go_through_inner_plans() {
         "PW0504: the argument `v` of the tool `integer` takes an integer, but `${p.n}` gives `\"abc\"`",
         "PW0402: `${p.m}` leads nowhere: there is no field `m` in the output of `p` (the fields are `n`, `tags`)",
         "PW0504: the argument `v` of the tool `integer` takes an integer, but `${p.tags}` gives a list of texts",
-        "PW0504: the argument `v` of the tool `string` takes text, but `${q.j}` gives `1`",
+        "PW0504: the argument `v` of the tool `string` takes text, but `${q.j}` gives `1` (write `${string(q.j)}`)",
         "PW0402: `${q.i.nam}` leads nowhere: there is no field `nam` in `i` in the output of `q` (did you mean `name`?)",
         "PW0504: the argument `v` of the tool `integer` takes an integer, but `${r.i}` gives text",
     ];

@@ -43,13 +43,43 @@ impl Guesses<'_> {
         }
     }
 
+    /// Reads a matrix of GitHub's workflows, also in a `strategy`: a loop over all combinations of its values.
+    pub(super) fn matrix(&mut self, entries: &mut Vec<ItemEntry>) {
+        if has(entries, "for_each") {
+            return;
+        }
+        let values = |entry: &ItemEntry| match &*entry.key {
+            "matrix" => combinations(&entry.item),
+            "strategy" => entry.item.get("matrix").and_then(combinations),
+            _ => None,
+        };
+        let mut found = entries.iter().enumerate();
+        let Some((at, items)) = found.find_map(|(at, entry)| Some((at, values(entry)?))) else {
+            return;
+        };
+        let entry = entries.remove(at);
+        let place = entry.item.place;
+        let list = Item {
+            kind: ItemKind::List(items),
+            place,
+        };
+        let written = list.to_value().to_json();
+        let written = format!("{written}, \"as\": \"matrix\"");
+        let edits = field_edits(self.source, &entry, "for_each", Some(written.clone()));
+        self.unknown_with(&entry, &format!("write `\"for_each\": {written}`"), edits);
+        entries.push(field("for_each", list.kind, place));
+        if !has(entries, "as") {
+            entries.push(field("as", ItemKind::Text("matrix".into()), place));
+        }
+    }
+
     /// Reads `"for": "x in list"`.
     pub(super) fn loop_head(&mut self, entries: &mut Vec<ItemEntry>) {
         let words = STEP.iter().find(|group| group.field == "for_each");
         let words = words.map_or(&[][..], |group| group.words);
         let is_loose = may_have_loose_arguments(entries);
         let is_loop = |entry: &&mut ItemEntry| {
-            let may_be_argument = is_loose && LOOSE.contains(&&*entry.key);
+            let may_be_argument = is_loose && LOOSE.contains(&entry.key);
             &*entry.key == "for_each" || (words.contains(&&*entry.key) && !may_be_argument)
         };
         let Some(entry) = entries.iter_mut().find(is_loop) else {
@@ -89,6 +119,17 @@ impl Guesses<'_> {
             self.rename(inner, "`for_each`", FOR_EACH, is_known);
             found = inner.iter().position(is_name).map(|at| inner.remove(at));
         }
+        // `"loop_control": {"loop_var": "x"}` of Ansible
+        if found.is_none()
+            && let Some(at) = entries
+                .iter()
+                .position(|entry| &*entry.key == "loop_control")
+            && let Some(inner) = entries.get(at).and_then(|entry| entry.item.as_object())
+            && let Some(named) = inner.iter().find(|entry| is_name(entry)).cloned()
+        {
+            entries.remove(at);
+            found = Some(named);
+        }
         if found.is_none() {
             let is_synonym = |entry: &ItemEntry| &*entry.key != "as" && is_name(entry);
             let at = entries.iter().position(is_synonym);
@@ -112,4 +153,29 @@ impl Guesses<'_> {
             entries.push(entry);
         }
     }
+}
+
+/// The maximum number of combinations of the values in a matrix.
+const MAX_COMBINATIONS: usize = 64;
+
+/// The objects with one of the values of each field of `matrix`; `None` if it has others than lists of values.
+fn combinations(matrix: &Item) -> Option<Vec<Item>> {
+    let mut found: Vec<Vec<ItemEntry>> = vec![Vec::new()];
+    for axis in matrix.as_object().filter(|axes| !axes.is_empty())? {
+        let values = axis.item.as_list()?;
+        let combined = found.iter().flat_map(|fields| {
+            values.iter().map(|value| {
+                let mut fields = fields.clone();
+                fields.push(field(&axis.key, value.kind.clone(), value.place));
+                fields
+            })
+        });
+        found = combined.take(MAX_COMBINATIONS + 1).collect();
+    }
+    let items = found.into_iter().map(|fields| Item {
+        kind: ItemKind::Object(fields),
+        place: matrix.place,
+    });
+    let items: Vec<Item> = items.collect();
+    (!items.is_empty() && items.len() <= MAX_COMBINATIONS).then_some(items)
 }

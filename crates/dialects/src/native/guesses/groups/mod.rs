@@ -1,15 +1,17 @@
 //! Steps that hold other steps: groups, branches and bodies of loops.
 
+mod control;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use planwright_core::{Code, Diagnostic, Place, SourceText, TextEdit, Value};
+pub(super) use self::control::is_control;
+use planwright_core::{Code, Diagnostic, Place, SourceText, TextEdit};
 
 use super::names::Names;
-use super::texts::{bare_name, expression_of, without_output_fields};
+use super::texts::{UsedIds, bare_name, expression_of};
 use super::words::{
-    GROUPS, ITEM_NAMES, STEP, Synonyms, are_steps, has_branches, is_branch, is_step, is_switch,
-    negates,
+    GROUPS, ITEM_NAMES, STEP, Synonyms, are_steps, has_branches, is_branch, is_switch, negates,
 };
 use super::{Guesses, field, get, has, is_for_people};
 use crate::document::{Item, ItemEntry, ItemKind, quote};
@@ -26,8 +28,14 @@ const MAX_OUTER: usize = 1000;
 impl Guesses<'_> {
     /// Replaces groups of steps by the steps that have the same effect, and reports each with these steps.
     pub(super) fn flatten(&mut self, items: &mut Vec<Item>) {
+        let mut controls = Vec::new();
+        let mut used: UsedIds = self.ids.iter().map(ToString::to_string).collect();
         for mut item in std::mem::take(items) {
             hoist_branches(&mut item);
+            if let Some(found) = control::control(&item, &self.ids, &mut used) {
+                self.replace_control(&item, found, &mut controls, items);
+                continue;
+            }
             let Some(word) = group_of(&item) else {
                 items.push(item);
                 continue;
@@ -44,10 +52,9 @@ impl Guesses<'_> {
             let loop_at = entries.iter().position(is_loop);
             let is_sequence = matches!(&*group.key, "sequence" | "sequential");
             let (mut steps, otherwise) = match (&*group.key, loop_at) {
-                ("cases", _) => (cases(&group, &mut entries), ARE_UNCERTAIN),
-                ("then", _) => {
-                    let steps = branches(&group, &mut entries, &self.ids);
-                    (steps, ARE_UNCERTAIN)
+                ("cases" | "then", _) => {
+                    entries.retain(|entry| !control::is_part(entry));
+                    (Some(steps_in(&group.item)), ARE_UNCERTAIN)
                 }
                 (_, Some(at)) => {
                     let over = entries.remove(at);
@@ -74,7 +81,9 @@ impl Guesses<'_> {
                     "put these steps into `steps`; what {field} of this step means for all of them together has to be written for each"
                 ));
             }
-            let Some(steps) = steps.filter(|_| fixed.is_none()) else {
+            // Branches that were not read before have parts without a counterpart.
+            let is_branch = matches!(&*group.key, "cases" | "then");
+            let Some(steps) = steps.filter(|_| fixed.is_none() && !is_branch) else {
                 self.sink.push_at_key(&group, diagnostic);
                 items.extend(steps_in(&group.item));
                 continue;
@@ -109,6 +118,192 @@ impl Guesses<'_> {
             }
             self.sink.push_at_key(&group, diagnostic);
             items.extend(steps);
+        }
+        apply(&controls, items);
+    }
+
+    /// Reports the step `item`, which calls nothing itself, with what is written in its place.
+    fn replace_control(
+        &mut self,
+        item: &Item,
+        found: control::Control,
+        controls: &mut Vec<AppliedControl>,
+        items: &mut Vec<Item>,
+    ) {
+        let text = |word: &str| item.get(word).and_then(Item::as_text);
+        let id = text("id").or_else(|| text("name")).cloned();
+        let name = id
+            .as_ref()
+            .map_or_else(String::new, |id| format!(" {}", quote(id)));
+        let message = format!("the step{name} calls nothing, as no step of a plan does");
+        let written: Vec<String> = found
+            .steps
+            .iter()
+            .map(|step| step.to_value().to_json())
+            .collect();
+        let written = written.join(", ");
+        let mut parts = Vec::new();
+        if !written.is_empty() && written.len() <= MAX_SHOWN_STEPS && !written.contains('`') {
+            parts.push(format!("write in its place `{written}`"));
+        } else if !written.is_empty() {
+            parts.push(ARE_UNCERTAIN.to_owned());
+        } else {
+            parts.push("leave it out".to_owned());
+        }
+        for (id, condition) in &found.conditions {
+            let when = format!("\"when\": \"${{{condition}}}\"");
+            parts.push(format!("write `{when}` in the step {}", quote(id)));
+        }
+        if found.asks {
+            let next = id.as_ref().map(|id| quote(id));
+            let next = next.map_or_else(
+                || "the next step".to_owned(),
+                |id| format!("each step that waits for {id}"),
+            );
+            parts.push(format!("write `\"approval\": true` in {next}: a person sees the call with its arguments, and decides"));
+        }
+        let mut help = parts.join(", and ");
+        if !found.reason.is_empty() {
+            help = format!("{help}, {}", found.reason);
+        }
+        let span = self.source.span(item.place);
+        // Other steps may wait for this one.
+        let has_id = |step: &Item| step.get("id").and_then(Item::as_text) == id.as_ref();
+        let is_gone = id.is_some() && !found.steps.iter().any(has_id);
+        if is_gone && !written.is_empty() {
+            let ends = found.steps.iter().filter_map(|step| step.get("id"));
+            let ends: Vec<String> = ends.map(|id| id.to_value().to_json()).collect();
+            help = format!(
+                "{help}; what waits for{name} has `\"after\": [{}]`",
+                ends.join(", ")
+            );
+        }
+        let is_replaced = !written.is_empty()
+            && !is_gone
+            && found.conditions.is_empty()
+            && !has_comment(self.source, item.place)
+            && !is_field(self.source, item.place);
+        let edit = span
+            .filter(|_| is_replaced)
+            .map(|span| TextEdit::new(span, written));
+        let diagnostic = Diagnostic::error(Code::UnknownField, message).help(help);
+        self.sink.push(item.place, diagnostic.fixes(edit));
+        let after = item.as_object().and_then(|entries| {
+            let after = entries
+                .iter()
+                .find(|entry| meaning_of(entry) == Some("after"));
+            ids_of(&after?.item)
+        });
+        let ends = found
+            .steps
+            .iter()
+            .filter_map(|step| step.get("id").cloned());
+        let ends: Vec<Item> = if found.steps.is_empty() {
+            after.unwrap_or_default()
+        } else {
+            ends.collect()
+        };
+        controls.push(AppliedControl {
+            id,
+            ends,
+            conditions: found.conditions,
+            asks: found.asks.then_some(items.len()),
+        });
+        items.extend(found.steps);
+    }
+}
+
+/// The meaning of a step that calls nothing for the other steps.
+struct AppliedControl {
+    id: Option<Arc<str>>,
+    /// The ids that other steps wait for in its place.
+    ends: Vec<Item>,
+    conditions: Vec<(Arc<str>, String)>,
+    /// The position of the step behind it, if a person decides whether that runs.
+    asks: Option<usize>,
+}
+
+/// The maximum number of steps that ask a person whose names are searched in conditions.
+const MAX_ASKING: usize = 16;
+
+/// Gives the steps in `items` the conditions and the order that steps which call nothing have for them.
+fn apply(controls: &[AppliedControl], items: &mut [Item]) {
+    if controls.is_empty() {
+        return;
+    }
+    let mut conditions: HashMap<&str, Vec<&str>> = HashMap::new();
+    for (id, condition) in controls.iter().flat_map(|control| &control.conditions) {
+        conditions.entry(id).or_default().push(condition);
+    }
+    let named = controls
+        .iter()
+        .filter_map(|control| Some((&**control.id.as_ref()?, control)));
+    let named: HashMap<&str, &AppliedControl> = named.collect();
+    let asking = controls.iter().filter(|control| control.asks.is_some());
+    let asking: Vec<&AppliedControl> = asking.take(MAX_ASKING).collect();
+    let mut answered: HashSet<usize> = HashSet::new();
+    for item in items.iter_mut() {
+        let place = item.place;
+        let id = item.get("id").and_then(Item::as_text).cloned();
+        for condition in id.iter().filter_map(|id| conditions.get(&**id)).flatten() {
+            // A condition that is unreadable is reported for that.
+            let _ = add_condition(item, condition);
+        }
+        let ItemKind::Object(fields) = &mut item.kind else {
+            continue;
+        };
+        let mut asks = Vec::new();
+        for entry in fields
+            .iter_mut()
+            .filter(|entry| meaning_of(entry) == Some("after"))
+        {
+            let Some(ids) = ids_of(&entry.item) else {
+                continue;
+            };
+            let control = |id: &Item| named.get(&**id.as_text()?).copied();
+            if !ids.iter().any(|id| control(id).is_some()) {
+                continue;
+            }
+            let mut meant = Vec::new();
+            for id in ids {
+                match control(&id) {
+                    Some(control) => {
+                        asks.extend(control.asks);
+                        meant.extend(control.ends.iter().cloned());
+                    }
+                    None => meant.push(id),
+                }
+            }
+            entry.item.kind = ItemKind::List(meant);
+        }
+        fields.retain(|entry| {
+            let text = entry
+                .item
+                .as_text()
+                .filter(|_| meaning_of(entry) == Some("when"));
+            let asked = text.and_then(|text| {
+                let names = |control: &&&AppliedControl| {
+                    control.id.as_ref().is_some_and(|id| text.contains(&**id))
+                };
+                asking.iter().find(names).and_then(|control| control.asks)
+            });
+            asks.extend(asked);
+            asked.is_none()
+        });
+        if !asks.is_empty() {
+            answered.extend(asks);
+            if !has(fields, "approval") {
+                fields.push(field("approval", ItemKind::Bool(true), place));
+            }
+        }
+    }
+    // Without a step that waits for it, it is about the next one.
+    for at in asking.iter().filter_map(|control| control.asks) {
+        if !answered.contains(&at)
+            && let Some(ItemKind::Object(fields)) = items.get_mut(at).map(|item| &mut item.kind)
+            && !has(fields, "approval")
+        {
+            fields.push(field("approval", ItemKind::Bool(true), Place::NOWHERE));
         }
     }
 }
@@ -215,7 +410,7 @@ fn ids_of(item: &Item) -> Option<Vec<Item>> {
 }
 
 /// Makes `step` wait for `ids` besides those that it waits for.
-fn add_after(step: &mut Item, ids: &[Item]) -> Option<()> {
+pub(super) fn add_after(step: &mut Item, ids: &[Item]) -> Option<()> {
     let place = step.place;
     let ItemKind::Object(fields) = &mut step.kind else {
         return None;
@@ -286,111 +481,12 @@ fn is_field(source: &SourceText, place: Place) -> bool {
 }
 
 /// The steps in the value of a group.
-fn steps_in(item: &Item) -> Vec<Item> {
+pub(super) fn steps_in(item: &Item) -> Vec<Item> {
     match &item.kind {
         ItemKind::List(inner) => inner.clone(),
         ItemKind::Object(_) => vec![item.clone()],
         ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) | ItemKind::Text(_) => Vec::new(),
     }
-}
-
-/// The steps of `then` and of `else`, each under its condition, which is taken from `entries`; `None` if it is not an expression.
-fn branches(
-    then: &ItemEntry,
-    entries: &mut Vec<ItemEntry>,
-    ids: &HashSet<Arc<str>>,
-) -> Option<Vec<Item>> {
-    let at = ["if", "condition", "when"].iter().find_map(|word| {
-        let is_condition =
-            |entry: &ItemEntry| &*entry.key == *word && entry.item.as_text().is_some();
-        entries.iter().position(is_condition)
-    });
-    let condition = without_output_fields(&condition_of(&entries.remove(at?))?, ids);
-    let negated = format!("!({condition})");
-    let other = entries
-        .iter()
-        .position(|entry| matches!(&*entry.key, "else" | "otherwise"));
-    let other = other.map(|at| entries.remove(at).item);
-    // A text in place of steps may name a step, or mean that nothing is done.
-    let has_steps = |item: &Item| match &item.kind {
-        ItemKind::List(items) => items.is_empty() || are_steps(item),
-        ItemKind::Object(_) => is_step(item),
-        ItemKind::Null => true,
-        ItemKind::Bool(_) | ItemKind::Number(_) | ItemKind::Text(_) => false,
-    };
-    if !other.as_ref().is_none_or(has_steps) {
-        return None;
-    }
-    let groups = [(Some(then.item.clone()), condition), (other, negated)];
-    let mut steps = Vec::new();
-    for (group, condition) in groups {
-        let inner: Vec<Item> = group.iter().flat_map(steps_in).collect();
-        if condition.len() * inner.len() > MAX_ADDED {
-            return None;
-        }
-        for mut step in inner {
-            add_condition(&mut step, &condition)?;
-            steps.push(step);
-        }
-    }
-    Some(steps)
-}
-
-/// The steps of a `switch`, each under the condition of its case; its value is taken from `entries`. `None` if that is not an expression.
-fn cases(group: &ItemEntry, entries: &mut Vec<ItemEntry>) -> Option<Vec<Item>> {
-    let at = SWITCH.iter().find_map(|word| {
-        let is_value = |entry: &ItemEntry| &*entry.key == *word && entry.item.as_text().is_some();
-        entries.iter().position(is_value)
-    });
-    let value = expression_of(inside(entries.remove(at?).item.as_text()?))?;
-    // An operator in the value binds less than the comparison.
-    let is_path = value
-        .chars()
-        .all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '[' | ']'));
-    let value = if is_path { value } else { format!("({value})") };
-    let name = get(entries, "id").and_then(Item::as_text).cloned();
-    let cases = group.item.as_object()?;
-    let is_default = |entry: &ItemEntry| matches!(&*entry.key, "default" | "else");
-    let mut conditions = Vec::new();
-    for entry in cases.iter().filter(|entry| !is_default(entry)) {
-        let literal = Value::from_json(&entry.key);
-        let is_literal = matches!(literal, Ok(Value::Bool(_) | Value::Number(_)));
-        conditions.push(match &*entry.key {
-            key if is_literal => format!("{value} == {key}"),
-            key if key.contains(['\'', '\\']) => return None,
-            key => format!("{value} == '{key}'"),
-        });
-    }
-    if conditions.is_empty() || cases.len() > conditions.len() + 1 {
-        return None;
-    }
-    let otherwise = format!("!({})", conditions.join(" || "));
-    let mut conditions = conditions.iter();
-    let mut steps = Vec::new();
-    for entry in cases {
-        let condition = if is_default(entry) {
-            &otherwise
-        } else {
-            conditions.next()?
-        };
-        let inner = steps_in(&entry.item);
-        if condition.len() * inner.len() > MAX_ADDED {
-            return None;
-        }
-        for mut step in inner {
-            let place = step.place;
-            add_condition(&mut step, condition)?;
-            if let ItemKind::Object(fields) = &mut step.kind
-                && let Some(name) = &name
-                && !has(fields, "id")
-            {
-                let id = format!("{name}_{}", entry.key);
-                fields.insert(0, field("id", ItemKind::Text(id.into()), place));
-            }
-            steps.push(step);
-        }
-    }
-    Some(steps)
 }
 
 /// Reads `"if": {"condition": …, "then": …}` as the fields in it.
@@ -407,10 +503,7 @@ fn hoist_branches(item: &mut Item) {
     }
 }
 
-/// Words for the value of a `switch`.
-const SWITCH: [&str; 4] = ["switch", "on", "match", "expression"];
-
-/// `steps`, each after the one before it; `None` if a step to wait for has no id, or is a group.
+/// `steps`, each after the one before it; `None` if one to wait for has no id, or is a group.
 fn chain(mut steps: Vec<Item>) -> Option<Vec<Item>> {
     if steps.iter().any(|step| group_of(step).is_some()) {
         return None;
@@ -457,7 +550,10 @@ fn loop_of(
         fields.extend(named);
         return Some(steps);
     }
-    let id = get(entries, "id").cloned()?;
+    let id = get(entries, "id").cloned().unwrap_or_else(|| Item {
+        kind: ItemKind::Text(format!("each_{item_name}").into()),
+        place,
+    });
     if before.len() > MAX_OUTER {
         return None;
     }

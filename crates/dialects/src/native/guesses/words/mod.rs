@@ -1,5 +1,12 @@
 //! The words that people, models and other systems use for the fields of a plan and of a step.
 
+mod absent;
+mod people;
+
+pub(super) use self::absent::{
+    ABOUT_PLANS, OF_PLANS, OF_STEPS, Words, absent, is_among, is_same, normal,
+};
+pub(super) use self::people::{FOR_PEOPLE, LOOSE_FOR_PEOPLE, is_format_mark};
 use crate::document::{Item, ItemEntry, ItemKind};
 
 /// A field, and other words for it.
@@ -120,6 +127,7 @@ pub(super) fn is_step(item: &Item) -> bool {
         || has_steps
         || switches
         || is_named_call
+        || super::groups::is_control(item)
         || (item.has("type") && has(ARGS))
         || (item.has("id") && item.get("type").is_some_and(is_tool_name))
 }
@@ -177,8 +185,8 @@ pub(super) fn call_by_name(entries: &[ItemEntry]) -> Option<usize> {
     };
     let is_beside = |entry: &ItemEntry| {
         matches!(&*entry.key, "id" | "after" | "when" | "title" | "note")
-            || OUTPUT_NAMES.contains(&&*entry.key)
-            || FOR_PEOPLE.contains(&&*entry.key)
+            || OUTPUT_NAMES.contains(&entry.key)
+            || FOR_PEOPLE.contains(&entry.key)
     };
     let at = entries.iter().position(is_call)?;
     let mut others = entries.iter().enumerate().filter(|(index, _)| *index != at);
@@ -188,9 +196,10 @@ pub(super) fn call_by_name(entries: &[ItemEntry]) -> Option<usize> {
 /// Returns true if `key` is a word for a field of a step, or for inner steps.
 fn stands_for_field(key: &str) -> bool {
     STEP.iter().any(|group| group.words.contains(&key))
-        || [ARGS, GROUPS, OUTPUT_NAMES, FOR_PEOPLE]
+        || [ARGS, GROUPS].iter().any(|words| words.contains(&key))
+        || [OUTPUT_NAMES, FOR_PEOPLE]
             .iter()
-            .any(|words| words.contains(&key))
+            .any(|words| words.contains(key))
 }
 
 /// Returns true if `key` is read as another field of a plan or of a step; a misspelt field is not.
@@ -198,7 +207,7 @@ pub(crate) fn is_word_of_others(key: &str) -> bool {
     let mut groups = [PLAN, STEP, RETRY, FOR_EACH].into_iter().flatten();
     groups.any(|group| group.words.contains(&key))
         || matches!(key, "name" | "type")
-        || OUTPUT_NAMES.contains(&key)
+        || OUTPUT_NAMES.contains(key)
 }
 
 /// Words for the arguments of a call.
@@ -372,7 +381,14 @@ pub(super) const PLAN: &[Synonyms] = &[
     },
     Synonyms {
         field: "vars",
-        words: &["variables", "constants", "context", "env", "locals"],
+        words: &[
+            "variables",
+            "constants",
+            "context",
+            "env",
+            "environment",
+            "locals",
+        ],
         fits: is_object,
     },
     Synonyms {
@@ -425,6 +441,18 @@ pub(super) const STEP: &[Synonyms] = &[
             "uid",
         ],
         fits: is_text_or_number,
+    },
+    Synonyms {
+        field: "title",
+        words: &[
+            "label",
+            "heading",
+            "caption",
+            "headline",
+            "task_name",
+            "step_title",
+        ],
+        fits: is_text,
     },
     Synonyms {
         field: "after",
@@ -522,6 +550,10 @@ pub(super) const STEP: &[Synonyms] = &[
             "requiresConfirmation",
             "needs_confirmation",
             "human_in_the_loop",
+            "confirmation",
+            "requireApproval",
+            "needsApproval",
+            "wait_for_approval",
         ],
         fits: is_bool,
     },
@@ -569,23 +601,10 @@ pub(super) const FOR_EACH_BODIES: &[&str] = &[
 ];
 
 /// Words for fields of a step that are as often arguments of a call.
-pub(super) const LOOSE: &[&str] = &[
+pub(super) const LOOSE: Words = Words(&[
     "items", "key", "order", "number", "index", "label", "alias", "uid", "map", "over", "context",
     "parents",
-];
-
-/// Words for people, and marks of formats, that are as often arguments of a call.
-pub(super) const LOOSE_FOR_PEOPLE: &[&str] = &[
-    "summary",
-    "question",
-    "user_request",
-    "role",
-    "agent",
-    "namespace",
-    "version",
-    "status",
-    "position",
-];
+]);
 
 /// Words for the inner fields of `retry`.
 pub(super) const RETRY: &[Synonyms] = &[
@@ -648,131 +667,9 @@ pub(super) const ITEM_NAMES: &[&str] = &[
 ];
 
 /// Words for a name of the output of a step.
-pub(super) const OUTPUT_NAMES: &[&str] = &[
-    "as",
-    "save_as",
-    "saveAs",
-    "save_to",
-    "store_as",
-    "storeAs",
-    "store_in",
-    "store_result_as",
-    "result_variable",
-    "resultVariable",
-    "result_name",
-    "result",
-    "output",
-    "outputs",
-    "output_as",
-    "output_name",
-    "output_key",
-    "output_var",
-    "output_variable",
-    "outputVariable",
-    "assign",
-    "assign_to",
-    "assignTo",
-    "register",
-    "returns",
-    "var",
-    "variable",
-    "bind",
-    "out",
-    "observation_name",
-    "result_key",
-    "resultKey",
-    "outputKey",
-    "outputName",
-    "save_output_as",
-    "save_result_as",
-    "saveResultAs",
-];
-
-/// Words for fields that are only for people. They have no effect on a run, so they get a note instead of an error.
-pub(super) const FOR_PEOPLE: &[&str] = &[
-    "description",
-    "desc",
-    "comment",
-    "comments",
-    "_comment",
-    "//",
-    "#",
-    "$comment",
-    "__comment__",
-    "notes",
-    "reason",
-    "reasoning",
-    "rationale",
-    "thought",
-    "thoughts",
-    "thinking",
-    "explanation",
-    "purpose",
-    "why",
-    "goal",
-    "objective",
-    "intent",
-    "summary",
-    "display_name",
-    "displayName",
-    "question",
-    "user_request",
-    "expected_output",
-    "expected_result",
-    "agent",
-    "role",
-    "approval_message",
-    "approvalMessage",
-    "confirmation_message",
-    "confirm_message",
-];
-
-/// Returns true if the field `key` is a mark of other formats that says nothing about a run: `"type": "tool"`.
-pub(super) fn is_format_mark(key: &str, item: &Item) -> bool {
-    let is_number = |item: &Item| matches!(item.kind, ItemKind::Number(_));
-    let Some(text) = item.as_text() else {
-        return match key {
-            "version" | "typeVersion" | "schemaVersion" | "schema_version" => is_number(item),
-            // The place of a node in an editor.
-            "position" | "ui" => match &item.kind {
-                ItemKind::List(items) => items.iter().all(is_number),
-                ItemKind::Object(entries) => entries.iter().all(|entry| is_number(&entry.item)),
-                ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) | ItemKind::Text(_) => {
-                    false
-                }
-            },
-            _ => false,
-        };
-    };
-    match key {
-        "$schema" | "version" | "apiVersion" | "schemaVersion" | "schema_version"
-        | "specVersion" | "namespace" => true,
-        "type" | "kind" => matches!(
-            &*text.to_lowercase(),
-            "tool"
-                | "tool_call"
-                | "tool-call"
-                | "toolcall"
-                | "tool_use"
-                | "mcp"
-                | "mcp_tool"
-                | "action"
-                | "step"
-                | "task"
-                | "simple"
-                | "call"
-                | "function"
-                | "node"
-                | "plan"
-                | "workflow"
-                | "dag"
-                | "subplan"
-                | "sub_plan"
-                | "subworkflow"
-                | "sub_workflow"
-                | "nested_plan"
-        ),
-        "status" => matches!(&**text, "pending" | "todo" | "not_started" | "planned"),
-        _ => false,
-    }
-}
+#[rustfmt::skip]
+pub(super) const OUTPUT_NAMES: Words = Words(&[
+    "as", "saveas", "saveto", "storeas", "storein", "storeresultas", "resultvariable", "resultname", "result", "output", "outputs",
+    "outputas", "outputname", "outputkey", "outputvar", "outputvariable", "assign", "assignto", "register", "returns", "var", "variable",
+    "bind", "out", "observationname", "resultkey", "saveoutputas", "saveresultas",
+]);
