@@ -89,8 +89,8 @@ fn slot_name(kind: SlotKind, path: &[PointerSegment]) -> String {
     for segment in path {
         match segment {
             PointerSegment::Root => {}
-            PointerSegment::Key(key) => name += &format!(".{key}"),
-            PointerSegment::Index(index) => name += &format!("[{index}]"),
+            PointerSegment::Key(key) => name.extend([".", key]),
+            PointerSegment::Index(index) => name.extend(["[", &index.to_string(), "]"]),
         }
     }
     name

@@ -284,7 +284,7 @@ impl<'a> Rewriter<'a> {
                 input = input.replace(text, &format!("${{{id}}}"));
             }
             let call = format!("{tool}({input})");
-            let statement = Statement::read(&call, &self.ids)?;
+            let statement = CallStatement::read(&call, &self.ids)?;
             return self.push(start..range.end, &statement);
         }
         if let Some(text) = inside.strip_prefix("Observation:") {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use planwright_core::Value;
 
 use super::graphs::STATE;
-use super::syntax::{Argument, Expression, Statement};
+use super::syntax::{Expression, ProgramArgument, Statement};
 use super::values::reference;
 use crate::foreign_text::calls::{calls_tool, without_client};
 use crate::native::{UsedIds, path_of};
@@ -95,7 +95,7 @@ impl Builder {
     }
 
     /// The meaning of `name`; `None` if it is unknown.
-    pub(super) fn resolve(&mut self, name: &str) -> Option<Meaning> {
+    pub(super) fn resolve(&mut self, name: &str) -> Option<NameMeaning> {
         // What no node of a graph has written was there at its start.
         if let Some(key) = name.strip_prefix(STATE)
             && self.captured.is_none()
@@ -105,7 +105,7 @@ impl Builder {
                 self.inputs.push((key.to_owned(), Value::empty_object()));
             }
             self.used_inputs.insert(key.to_owned());
-            return Some(Meaning::Path(format!("inputs.{key}")));
+            return Some(NameMeaning::Path(format!("inputs.{key}")));
         }
         if let Some(found) = self.names.get(name) {
             if let NameMeaning::Path(path) = found

@@ -567,7 +567,7 @@ fn formatted(text: &str, mark: &str, values: Vec<Expression>) -> Option<Expressi
 }
 
 /// The template that `'… {} …'.format(a)` stands for.
-fn formatted_call(function: &Expression, arguments: &[Argument]) -> Option<Expression> {
+fn formatted_call(function: &Expression, arguments: &[ProgramArgument]) -> Option<Expression> {
     let Expression::Field(text, method) = function else {
         return None;
     };
@@ -582,7 +582,7 @@ fn formatted_call(function: &Expression, arguments: &[Argument]) -> Option<Expre
 }
 
 /// The call of `function`, which Prefect, Celery and Ray write `function.submit(…)`, and its answer `call.result()`.
-fn deferred_call(function: Expression, arguments: Vec<Argument>) -> Expression {
+fn deferred_call(function: Expression, arguments: Vec<ProgramArgument>) -> Expression {
     match function {
         Expression::Field(of, method)
             if matches!(&*method, "submit" | "delay" | "remote")

@@ -1,6 +1,6 @@
 //! Functions of other languages, and the forms that have their effect here.
 
-use super::form::{Argument, Binding, Comprehension, Form, Kind, joined, negated};
+use super::form::{Argument, Binding, Form, Kind, LoopForm, joined, negated};
 use super::methods::method;
 
 /// Modules and classes with functions.
