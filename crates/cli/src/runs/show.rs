@@ -200,7 +200,7 @@ pub(crate) fn draw(
 ) -> Result<(), CommandError> {
     match picture {
         DrawingFormat::Text | DrawingFormat::Source => {
-            printer.pages(&drawing.text(&printer.style()))
+            printer.pages(&drawing.text(&printer.style()));
         }
         DrawingFormat::List => printer.pages(&drawing.list(&printer.style())),
         DrawingFormat::Ascii => printer.pages(&drawing.text(&planwright::drawing::Style {

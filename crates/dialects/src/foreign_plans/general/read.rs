@@ -230,7 +230,7 @@ impl Reader {
                         body: found,
                         is_sequence: true,
                         after: Vec::new(),
-                    })))
+                    })));
                 }
                 Some(Head::Condition(condition)) => nodes.push(ForeignNode::Branches {
                     condition: condition.to_owned(),
