@@ -155,7 +155,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("clap_complete", &["planwright-cli"]),
     ("genai", &["planwright-planner"]),
     ("governor", &["planwright-serve"]),
-    ("hyper-util", &["planwright-planner", "planwright-serve"]),
+    ("hyper-util", &["planwright-serve"]),
     ("indicatif", &["planwright-cli"]),
     (
         "jiff",

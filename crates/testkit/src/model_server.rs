@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
@@ -15,7 +14,6 @@ use serde_json::Value;
 pub struct ModelServer {
     url: String,
     asked: Arc<Mutex<Vec<RecordedRequest>>>,
-    sent: Arc<AtomicUsize>,
 }
 
 /// A recorded request.
@@ -106,9 +104,7 @@ impl ModelServer {
         let server = Self {
             url: format!("http://{address}"),
             asked: Arc::clone(&asked),
-            sent: Arc::default(),
         };
-        let sent = Arc::clone(&server.sent);
         thread::spawn(move || {
             let mut script = script.into_iter().peekable();
             for stream in listener.incoming().map_while(Result::ok) {
@@ -119,8 +115,8 @@ impl ModelServer {
                 if script.len() > 1 {
                     script.next();
                 }
-                let (asked, sent) = (Arc::clone(&asked), Arc::clone(&sent));
-                thread::spawn(move || serve(stream, &answer, &asked, &sent));
+                let asked = Arc::clone(&asked);
+                thread::spawn(move || serve(stream, &answer, &asked));
             }
         });
         server
@@ -136,11 +132,6 @@ impl ModelServer {
         let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         asked.clone()
     }
-
-    /// The number of bytes of bodies that were written so far.
-    pub fn sent(&self) -> usize {
-        self.sent.load(Ordering::Relaxed)
-    }
 }
 
 /// Serves one request on one connection. A client may disconnect early.
@@ -148,7 +139,6 @@ fn serve(
     stream: TcpStream,
     answer: &ScriptedResponse,
     asked: &Mutex<Vec<RecordedRequest>>,
-    sent: &AtomicUsize,
 ) -> io::Result<()> {
     let mut reader = BufReader::new(stream);
     let request = read(&mut reader)?;
@@ -157,7 +147,7 @@ fn serve(
     drop(requests);
     let mut stream = reader.into_inner();
     if answer.ending != ResponseEnd::Silent || !answer.parts.is_empty() {
-        write(&mut stream, answer, sent)?;
+        write(&mut stream, answer)?;
     }
     if answer.ending == ResponseEnd::Silent {
         // The client ends the connection.
@@ -191,7 +181,7 @@ fn read(reader: &mut BufReader<TcpStream>) -> io::Result<RecordedRequest> {
 }
 
 /// Writes a response with one chunk per part, so that the last chunk can be omitted.
-fn write(stream: &mut TcpStream, answer: &ScriptedResponse, sent: &AtomicUsize) -> io::Result<()> {
+fn write(stream: &mut TcpStream, answer: &ScriptedResponse) -> io::Result<()> {
     write!(stream, "HTTP/1.1 {} Status\r\n", answer.status)?;
     for (name, value) in &answer.headers {
         write!(stream, "{name}: {value}\r\n")?;
@@ -200,7 +190,6 @@ fn write(stream: &mut TcpStream, answer: &ScriptedResponse, sent: &AtomicUsize) 
     for part in answer.parts.iter().filter(|part| !part.is_empty()) {
         write!(stream, "{:x}\r\n{part}\r\n", part.len())?;
         stream.flush()?;
-        sent.fetch_add(part.len(), Ordering::Relaxed);
     }
     if answer.ending == ResponseEnd::Whole {
         stream.write_all(b"0\r\n\r\n")?;

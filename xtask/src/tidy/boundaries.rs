@@ -24,8 +24,8 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("clap_mangen", &["crates/cli/"]),
     ("genai", PROVIDERS),
     ("governor", HTTP_SERVER),
-    ("hyper", HTTP_SERVERS),
-    ("hyper_util", HTTP_SERVERS),
+    ("hyper", HTTP_SERVER),
+    ("hyper_util", HTTP_SERVER),
     ("indicatif", &["crates/cli/"]),
     (
         "jiff",
@@ -105,12 +105,6 @@ const ONLY_IN: &[(&str, &[&str])] = &[
 
 /// The HTTP server of the gateway.
 const HTTP_SERVER: &[&str] = &["crates/serve/src/http/"];
-
-/// The same, and the relay that bounds the responses of model providers.
-const HTTP_SERVERS: &[&str] = &[
-    "crates/serve/src/http/",
-    "crates/planner/src/model/providers/relay.rs",
-];
 
 /// The clients of model providers.
 const PROVIDERS: &[&str] = &["crates/planner/src/model/providers/"];

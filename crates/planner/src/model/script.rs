@@ -105,7 +105,6 @@ impl ScriptedModel {
             .into_iter()
             .enumerate()
             .map(|(index, entry)| match entry {
-                // Most replies are only text, and a plain string is easier to write.
                 serde_json::Value::String(text) => Ok(ScriptEntry {
                     text,
                     ..ScriptEntry::default()
@@ -184,7 +183,6 @@ impl ScriptEntry {
     /// Returns the time per token.
     fn pace(&self) -> Option<Duration> {
         self.tokens_per_second
-            // A pace of nothing would be an infinite time per token.
             .filter(|pace| *pace > 0.0)
             .map(|pace| Duration::from_secs_f64(1.0 / pace))
     }
@@ -192,7 +190,6 @@ impl ScriptEntry {
     fn reply(self) -> Reply {
         let tokens = self.usage.unwrap_or_default();
         let calls = self.calls.into_iter().enumerate();
-        // A filter stops a reply whatever else the script says of it.
         let finish = match (self.filtered, self.is_refused, self.is_cut_off) {
             (Some(reason), ..) => FinishReason::Filter(reason),
             (None, true, _) => FinishReason::Refusal,

@@ -1,6 +1,7 @@
 //! A single attempt at a request, the reply in the form that `genai` returns, and the parts of a response that `genai`
 //! drops: refusal texts, block reasons, and calls with malformed arguments.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::StreamExt;
@@ -10,16 +11,12 @@ use genai::chat::{
     ChatFrameSink, ChatMessage, ChatOptions, ChatRequest, ChatResponse, ChatStreamEvent,
     ContentPart, FrameCtx, MessageContent, RawFrameRef, StopReason, StreamEnd,
 };
-use genai::{Client, Error, ModelIden, ServiceTarget};
+use genai::{Client, Error, ModelIden};
 use planwright_core::Value;
-use reqwest::Url;
 use serde_json::Value as Json;
 
-use super::super::{
-    Delivery, FinishReason, ModelCall, ModelError, ModelErrorKind, Reply, ReplyChunk, Usage,
-};
-use super::attempt_error::{AttemptError, ErrorContext, from_transport_error};
-use super::relay::{Relay, RelayFailure, RelayLimits};
+use super::super::{Delivery, FinishReason, ModelCall, ModelError, Reply, ReplyChunk, Usage};
+use super::attempt_error::{AttemptError, ErrorContext};
 
 /// A reply, and the message to send back with the results of its calls.
 #[derive(Debug)]
@@ -185,14 +182,8 @@ fn convert_usage(usage: &genai::chat::Usage) -> Usage {
     }
 }
 
-/// Maximum bytes of a whole stream per byte of the reply, since each token comes in its own envelope.
-const MAX_STREAM_OVERHEAD: usize = 128;
-
-/// The same for a reply that arrives at once: an escape in JSON takes six bytes, and there may be reasoning beside it.
-const MAX_WHOLE_OVERHEAD: usize = 8;
-
-/// Maximum bytes of what surrounds the shortest reply.
-const MAX_ENVELOPE: usize = 64 * 1024;
+/// Maximum bytes on the wire per byte of the reply, since each token comes in its own envelope.
+const MAX_FRAME_OVERHEAD: usize = 128;
 
 /// Receiver of the chunks of a reply.
 #[derive(Debug)]
@@ -206,8 +197,6 @@ pub(super) struct ChunkSink {
 #[derive(Debug)]
 pub(super) struct ChatAttempt<'a> {
     pub(super) client: &'a Client,
-    /// The client that reaches the provider.
-    pub(super) http: &'a reqwest::Client,
     pub(super) model: &'a ModelIden,
     pub(super) chat: ChatRequest,
     pub(super) options: ChatOptions,
@@ -239,36 +228,9 @@ impl ChatAttempt<'_> {
     ) -> Result<ProviderReply, AttemptError> {
         let context = self.context;
         let max_bytes = self.max_bytes;
-        let mut target = self.client.resolve_service_target(self.model.clone()).await;
-        let target = target
-            .as_mut()
-            .map_err(|error| AttemptError::malformed(context, &error.to_string()))?;
-        let relay = self.relay(delivery, target.endpoint.base_url()).await?;
-        target.endpoint = relay.endpoint();
-        let target = target.clone();
-        let receive = async {
-            match delivery {
-                Delivery::Whole => self.receive_whole(target).await,
-                Delivery::Live => self.receive_stream(target, sink).await,
-            }
-        };
-        // The relay is served by the attempt itself, so that it ends with it.
-        let received = tokio::select! {
-            received = receive => received,
-            Err(error) = relay.serve() => Err(AttemptError::unconnected(context, &error)),
-        };
-        let received = match (received, relay.take_failure()) {
-            (Ok(received), _) => received,
-            // `genai` only knows that its connection to the relay broke off.
-            (Err(_), Some(RelayFailure::Transport(error))) => {
-                return Err(from_transport_error(&error, context));
-            }
-            // A stream that exceeds its own limit has a part of the reply.
-            (Err(error), _) if error.kind == ModelErrorKind::CutOff => return Err(error),
-            (Err(_), Some(RelayFailure::TooLong)) => {
-                return Err(AttemptError::too_long(context, max_bytes, ""));
-            }
-            (Err(error), None) => return Err(error),
+        let received = match delivery {
+            Delivery::Whole => self.receive_whole().await?,
+            Delivery::Live => self.receive_stream(sink).await?,
         };
         if received.is_empty() {
             return Err(AttemptError::malformed(context, "it contains no message"));
@@ -276,7 +238,7 @@ impl ChatAttempt<'_> {
         if let Some(reason) = &received.interruption {
             return Err(AttemptError::stopped(context, reason, received.reply));
         }
-        // A stream is bounded while it arrives. A whole reply is shorter than its body.
+        // A stream is bounded while it arrives, but a whole reply arrives at once.
         if received.reply.text.len() > max_bytes {
             return Err(AttemptError {
                 usage: received.reply.usage,
@@ -286,33 +248,11 @@ impl ChatAttempt<'_> {
         Ok(received)
     }
 
-    /// Opens the relay to the provider at `base_url`.
-    async fn relay(&self, delivery: Delivery, base_url: &str) -> Result<Relay, AttemptError> {
-        let whole = self
-            .max_bytes
-            .saturating_mul(MAX_WHOLE_OVERHEAD)
-            .saturating_add(MAX_ENVELOPE);
-        let limits = RelayLimits {
-            body: match delivery {
-                Delivery::Whole => whole,
-                Delivery::Live => self
-                    .max_bytes
-                    .saturating_mul(MAX_STREAM_OVERHEAD)
-                    .max(whole),
-            },
-            line: whole,
-        };
-        let provider = Url::parse(base_url)
-            .map_err(|error| AttemptError::malformed(self.context, &error.to_string()))?;
-        let relay = Relay::open(self.http.clone(), provider, limits).await;
-        relay.map_err(|error| AttemptError::unconnected(self.context, &error))
-    }
-
-    async fn receive_whole(self, target: ServiceTarget) -> Result<ProviderReply, AttemptError> {
+    async fn receive_whole(self) -> Result<ProviderReply, AttemptError> {
         let context = self.context;
         let response = self
             .client
-            .exec_chat(target, self.chat, Some(&self.options));
+            .exec_chat(self.model, self.chat, Some(&self.options));
         let response = match response.await {
             Ok(response) => response,
             Err(error) => {
@@ -329,18 +269,14 @@ impl ChatAttempt<'_> {
         Ok(ProviderReply::from_response(response))
     }
 
-    async fn receive_stream(
-        self,
-        target: ServiceTarget,
-        sink: &mut ChunkSink,
-    ) -> Result<ProviderReply, AttemptError> {
+    async fn receive_stream(self, sink: &mut ChunkSink) -> Result<ProviderReply, AttemptError> {
         let context = self.context;
         let frames = Arc::new(FrameReader::default());
         let frame_sink = Arc::clone(&frames);
         let options = self.options.with_raw_frame_sink_arc(frame_sink);
         let response = self
             .client
-            .exec_chat_stream(target, self.chat, Some(&options));
+            .exec_chat_stream(self.model, self.chat, Some(&options));
         let mut events = response
             .await
             .map_err(|error| AttemptError::from_genai(error, context))?
@@ -361,7 +297,9 @@ impl ChatAttempt<'_> {
                 reasoning_bytes += chunk.content.len();
             }
             // Reasoning is not part of the reply, yet an endless one must be bounded as well.
-            if text.len() + reasoning_bytes > self.max_bytes {
+            let is_too_long = text.len() + reasoning_bytes > self.max_bytes
+                || frames.bytes() > self.max_bytes.saturating_mul(MAX_FRAME_OVERHEAD);
+            if is_too_long {
                 return Err(AttemptError::too_long(context, self.max_bytes, &text));
             }
             match event {
@@ -423,9 +361,10 @@ struct DroppedParts {
     input_tokens: u64,
 }
 
-/// Reads the frames of a streamed response.
+/// Reads the frames of a streamed response and counts their bytes.
 #[derive(Debug, Default)]
 struct FrameReader {
+    bytes: AtomicUsize,
     dropped: Mutex<DroppedParts>,
 }
 
@@ -488,6 +427,10 @@ impl DroppedParts {
 }
 
 impl FrameReader {
+    fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
     fn take(&self) -> DroppedParts {
         std::mem::take(&mut *self.dropped.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -495,6 +438,7 @@ impl FrameReader {
 
 impl ChatFrameSink for FrameReader {
     fn on_frame(&self, _: &FrameCtx, frame: RawFrameRef<'_>) {
+        self.bytes.fetch_add(frame.data.len(), Ordering::Relaxed);
         // Most frames have none of these fields and need no parsing.
         if !FIELDS.iter().any(|field| frame.data.contains(field)) {
             return;

@@ -1,6 +1,5 @@
 //! Errors of attempts: their kind, whether a retry may help, and a message of one line that does not contain the key.
 
-use std::io;
 use std::time::Duration;
 
 use genai::webc::{Error as WebError, StreamTimeout};
@@ -10,7 +9,7 @@ use reqwest::header::{HeaderMap, HeaderValue};
 use serde_json::Value;
 
 use super::super::{ModelError, ModelErrorKind, Reply, Usage};
-use super::retry_after::{Clock, delay_from_body, delay_from_headers, format_delay};
+use super::retry::{Clock, delay_from_body, delay_from_headers, format_delay};
 use super::settings::{Key, ModelName};
 
 /// The error of an attempt.
@@ -101,14 +100,6 @@ impl AttemptError {
             with_detail(message, sanitize(cause, context.key)),
         )
         .help("check that the server at the base URL speaks this provider's protocol")
-    }
-
-    /// Creates the error for a connection within this machine that cannot be made.
-    pub(super) fn unconnected(context: ErrorContext<'_>, cause: &io::Error) -> Self {
-        let message = format!("no connection to `{}` can be made", context.name);
-        let cause = sanitize(&cause.to_string(), context.key);
-        Self::new(ModelErrorKind::Unavailable, with_detail(message, cause))
-            .help("requests pass a port of 127.0.0.1, so allow this program to listen there")
     }
 
     /// Creates the error for a request that exceeded its timeout.
@@ -223,10 +214,7 @@ fn from_stream_error(error: BoxError, context: ErrorContext<'_>) -> AttemptError
 }
 
 /// Converts a connection error.
-pub(super) fn from_transport_error(
-    error: &reqwest::Error,
-    context: ErrorContext<'_>,
-) -> AttemptError {
+fn from_transport_error(error: &reqwest::Error, context: ErrorContext<'_>) -> AttemptError {
     let mut cause: &dyn std::error::Error = error;
     // The innermost error has the actual reason.
     while let Some(deeper) = cause.source() {

@@ -14,11 +14,9 @@ mod provider;
 mod chat;
 
 mod attempt;
-mod relay;
 
 mod attempt_error;
 mod retry;
-mod retry_after;
 
 #[cfg(test)]
 mod tests;

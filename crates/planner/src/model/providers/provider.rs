@@ -35,8 +35,6 @@ struct ProviderState {
     /// The full name, as `provider:name`.
     full_name: String,
     client: Client,
-    /// The client that reaches the provider; `genai` only reaches the relay.
-    http: reqwest::Client,
     model: ModelIden,
     settings: ProviderSettings,
     dropped: DroppedParameters,
@@ -47,13 +45,12 @@ struct ProviderState {
 impl Provider {
     pub(super) fn open(settings: ProviderSettings) -> Result<Self, ModelError> {
         let name = ModelName::read(&settings.model)?;
-        let (client, http) = connect(&name, &settings)?;
+        let client = connect(&name, &settings)?;
         let model = ModelIden::new(name.kind(settings.key.is_some()), name.model.as_str());
         let state = ProviderState {
             full_name: name.to_string(),
             name,
             client,
-            http,
             model,
             settings,
             dropped: DroppedParameters::default(),
@@ -162,7 +159,6 @@ impl ProviderState {
         let model = (kind, self.name.model.as_str());
         ChatAttempt {
             client: &self.client,
-            http: &self.http,
             model: &self.model,
             chat: chat_request(request, kind, &self.reasoning),
             options: chat_options(request, &self.settings, model, &self.dropped),
@@ -192,11 +188,8 @@ impl ProviderState {
     }
 }
 
-/// Creates the clients with the provider's address and key. Reads nothing from the environment.
-fn connect(
-    name: &ModelName,
-    settings: &ProviderSettings,
-) -> Result<(Client, reqwest::Client), ModelError> {
+/// Creates the HTTP client with the provider's address and key. Reads nothing from the environment.
+fn connect(name: &ModelName, settings: &ProviderSettings) -> Result<Client, ModelError> {
     let endpoint = endpoint(name, settings)?;
     let auth = auth(name, settings)?;
     install_crypto_provider();
@@ -204,28 +197,20 @@ fn connect(
         ModelError::configuration(format!("no connection can be made: {error}"))
     };
     // A followed redirect would send the key to another host. Without one, the response is an error that says so.
-    let provider = reqwest::Client::builder()
-        .redirect(Policy::none())
+    let http = reqwest::Client::builder()
         .connect_timeout(settings.connect_timeout)
-        .build()
-        .map_err(|error| failed(&error))?;
-    // Each relay serves one attempt, so its connection is of no use afterwards, and no proxy may stand in front of it.
-    let relay = reqwest::Client::builder()
         .redirect(Policy::none())
-        .pool_max_idle_per_host(0)
-        .no_proxy()
         .build()
         .map_err(|error| failed(&error))?;
     let config = ProviderConfig {
         endpoint,
         auth: Some(auth),
     };
-    let client = Client::builder()
-        .with_reqwest(relay)
+    Client::builder()
+        .with_reqwest(http)
         .append_provider_config(name.kind(settings.key.is_some()), config)
         .build()
-        .map_err(|error| failed(&error))?;
-    Ok((client, provider))
+        .map_err(|error| failed(&error))
 }
 
 fn endpoint(name: &ModelName, settings: &ProviderSettings) -> Result<Option<Endpoint>, ModelError> {

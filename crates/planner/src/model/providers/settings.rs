@@ -62,7 +62,6 @@ fn find_provider(name: &str) -> Option<(&'static str, Option<AdapterKind>)> {
 }
 
 fn normalized(name: &str) -> String {
-    // `open_router`, `OpenRouter` and `open-router` are one provider.
     let normalized = name.chars().filter(char::is_ascii_alphanumeric);
     normalized
         .map(|letter| letter.to_ascii_lowercase())
@@ -104,7 +103,6 @@ impl ModelName {
 
     /// Returns true if the provider has no default address.
     pub(super) fn needs_base_url(&self) -> bool {
-        // Each adapter knows the address of its provider.
         self.kind.is_none()
     }
 
