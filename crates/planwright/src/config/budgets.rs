@@ -10,7 +10,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::Config;
-use super::setting::{List, Origin, SourceText, lower, shown_rate, shown_time};
+use super::setting::{ConfigText, List, Origin, lower, shown_rate, shown_time};
 use super::value_syntax::{RateLimit, Size, TimeLimit};
 
 /// A bound of a run that is a single value.
@@ -178,7 +178,7 @@ impl RunOverrides {
 pub(super) fn add(
     guards: &mut Guards,
     (budgets, rates, runaway): (&BudgetsTable, &RateTable, &RunawayTable),
-    source: &SourceText,
+    source: &ConfigText,
 ) {
     let count = |value: &Spanned<u64>| source.bound(value, *value.get_ref());
     let whole = |value: &Spanned<NonZeroU64>| source.bound(value, value.get_ref().get());

@@ -6,7 +6,7 @@ use planwright_core::Value;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::setting::{List, SourceText};
+use super::setting::{ConfigText, List};
 
 /// The calendar of phrases of time such as `this week` and `last fiscal year`.
 #[derive(Debug, Default, Deserialize)]
@@ -130,7 +130,7 @@ pub struct DatesSettings {
 
 impl DatesSettings {
     /// Adds the settings of a file. A calendar grants no permissions, so a project's settings replace the user's own.
-    pub(super) fn add(&mut self, table: &DatesTable, source: &SourceText) {
+    pub(super) fn add(&mut self, table: &DatesTable, source: &ConfigText) {
         if let Some(day) = &table.first_weekday {
             let number = day.get_ref().0;
             self.first_weekday = Some(number);

@@ -9,7 +9,7 @@ use planwright_core::plan::ExternalValue;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::setting::{Origin, SourceText};
+use super::setting::{ConfigText, Origin};
 use super::value_syntax::Pattern;
 
 /// A secret: its place, and the tools that may receive it. Only your own file can set the place.
@@ -63,7 +63,7 @@ pub(super) struct Secret {
 impl OutsideRules {
     /// Adds the rules of a file. The user's file releases values. A project's file can only shorten the lists, so its other entries are
     /// ignored.
-    pub(super) fn add(&mut self, env: &ToolsByName, secrets: &SecretTables, source: &SourceText) {
+    pub(super) fn add(&mut self, env: &ToolsByName, secrets: &SecretTables, source: &ConfigText) {
         for (name, tools) in env {
             self.add_release(source, ExternalValue::Environment, name.get_ref(), tools);
         }
@@ -93,7 +93,7 @@ impl OutsideRules {
 
     fn add_release(
         &mut self,
-        source: &SourceText,
+        source: &ConfigText,
         what: ExternalValue,
         name: &str,
         tools: &Spanned<Vec<Spanned<Pattern>>>,
@@ -141,7 +141,7 @@ impl OutsideRules {
 /// Returns the issues of a file's settings of secrets, each with its place and a hint.
 pub(super) fn issues(
     secrets: &SecretTables,
-    source: &SourceText,
+    source: &ConfigText,
 ) -> Vec<(Range<usize>, String, String)> {
     let mut issues = Vec::new();
     let is_project = source.origin == Origin::Project;

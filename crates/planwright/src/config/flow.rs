@@ -8,7 +8,7 @@ use planwright_core::flow::{FlowPattern, FlowPolicy, FlowRule, Guard, OnViolatio
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::setting::{List, Origin, SourceText};
+use super::setting::{ConfigText, List, Origin};
 use super::value_syntax::is_tool_pattern;
 
 /// The text that stands for the built-in guards in a list.
@@ -152,7 +152,7 @@ pub(super) struct FlowRules {
 }
 
 impl FlowRules {
-    pub(super) fn add(&mut self, table: &FlowTable, source: &SourceText) {
+    pub(super) fn add(&mut self, table: &FlowTable, source: &ConfigText) {
         let is_own = source.origin == Origin::User;
         match &table.enabled {
             Some(enabled) if !*enabled.get_ref() => {
@@ -273,7 +273,7 @@ impl FlowRules {
     }
 }
 
-fn rule(source: &SourceText, pattern: &Spanned<FlowPatternText>) -> FlowRule {
+fn rule(source: &ConfigText, pattern: &Spanned<FlowPatternText>) -> FlowRule {
     FlowRule {
         pattern: pattern.get_ref().0.clone(),
         set_in: Some(source.place(pattern)),
@@ -287,7 +287,7 @@ fn text_of(pattern: &Spanned<FlowPatternText>) -> Value {
 /// Returns the settings of a project's file that only the user's own file may have, each with its place, the issue and a hint.
 pub(super) fn issues(
     table: &FlowTable,
-    source: &SourceText,
+    source: &ConfigText,
 ) -> Vec<(Range<usize>, String, String)> {
     if source.origin == Origin::User {
         return Vec::new();

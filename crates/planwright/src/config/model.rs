@@ -10,7 +10,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::external_values::ConfigPlace;
-use super::setting::{List, Origin, SourceText, shown_time};
+use super::setting::{ConfigText, List, Origin, shown_time};
 use super::value_syntax::{HttpUrl, TimeLimit};
 
 /// The model that writes plans. Only in your own file.
@@ -141,7 +141,7 @@ pub struct ModelPrices {
 
 impl ModelSettings {
     /// The model sees the user's words and the results of tools, so only the user's own file chooses it.
-    pub(super) fn add(&mut self, table: &ModelTable, source: &SourceText) {
+    pub(super) fn add(&mut self, table: &ModelTable, source: &ConfigText) {
         if source.origin == Origin::Project {
             return;
         }
@@ -194,7 +194,7 @@ impl PricesTable {
 }
 
 /// The settings of a file, with their places.
-fn settings(table: &ModelTable, source: &SourceText) -> Vec<(&'static str, Value, Arc<str>)> {
+fn settings(table: &ModelTable, source: &ConfigText) -> Vec<(&'static str, Value, Arc<str>)> {
     let mut settings = Vec::new();
     let text = |value: &String| Value::from(value.as_str());
     let number = |value: &std::num::NonZeroU32| Value::from(value.get());
@@ -267,7 +267,7 @@ fn settings(table: &ModelTable, source: &SourceText) -> Vec<(&'static str, Value
 
 fn push<T>(
     settings: &mut Vec<(&'static str, Value, Arc<str>)>,
-    source: &SourceText,
+    source: &ConfigText,
     word: &'static str,
     value: Option<&Spanned<T>>,
     shown: impl Fn(&T) -> Value,
@@ -280,7 +280,7 @@ fn push<T>(
 /// Returns the issues of a file's settings of the model, each with its place and a hint.
 pub(super) fn issues(
     table: &ModelTable,
-    source: &SourceText,
+    source: &ConfigText,
 ) -> Vec<(Range<usize>, String, String)> {
     if source.origin == Origin::Project {
         let spans = [

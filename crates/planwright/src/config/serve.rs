@@ -10,7 +10,7 @@ use planwright_engine::{Bound, Rate};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::setting::{List, Origin, SourceText, shown_rate, shown_time};
+use super::setting::{ConfigText, List, Origin, shown_rate, shown_time};
 use super::value_syntax::{HttpUrl, RateLimit, Size, Time, TimeLimit};
 
 /// The limits of `serve` for its clients, and its HTTP server with `--listen`. Without this table it serves this machine alone.
@@ -130,7 +130,7 @@ impl Serve {
 
     /// Adds the settings of a file. Only the user's own file decides about access. Of two bounds the lower one applies; a project's bound
     /// is compared with the built-in one, too.
-    pub(super) fn add(&mut self, table: &ServeTable, source: &SourceText) {
+    pub(super) fn add(&mut self, table: &ServeTable, source: &ConfigText) {
         if source.origin == Origin::User {
             self.add_own(table, source);
         }
@@ -200,7 +200,7 @@ impl Serve {
         }
     }
 
-    fn add_own(&mut self, table: &ServeTable, source: &SourceText) {
+    fn add_own(&mut self, table: &ServeTable, source: &ConfigText) {
         for host in &table.hosts {
             let name = host.get_ref().to_ascii_lowercase();
             self.hosts.push(name.into());
@@ -266,7 +266,7 @@ impl Serve {
 /// Applies a file's bound if it is lower than the known one. Only the user's own file may exceed the `default` one.
 fn lower<T, U: Ord>(
     known: &mut Option<Bound<U>>,
-    source: &SourceText,
+    source: &ConfigText,
     value: Option<&Spanned<T>>,
     default: U,
     limit: impl Fn(&T) -> U,
@@ -280,7 +280,7 @@ fn lower<T, U: Ord>(
 /// Returns the issues of a file's settings of `[serve]`, each with its place and a hint.
 pub(super) fn issues(
     table: &ServeTable,
-    source: &SourceText,
+    source: &ConfigText,
 ) -> Vec<(Range<usize>, String, String)> {
     let mut issues = Vec::new();
     let mut say = |span: Range<usize>, message: &str, help: &str| {
@@ -339,7 +339,7 @@ pub struct Retention {
 
 impl Retention {
     /// Only the user's own file decides which of the user's runs are deleted.
-    pub(super) fn add(&mut self, table: &StoreTable, source: &SourceText) {
+    pub(super) fn add(&mut self, table: &StoreTable, source: &ConfigText) {
         if source.origin == Origin::Project {
             return;
         }
@@ -361,7 +361,7 @@ impl Retention {
 /// Returns the issues of a file's settings of `[store]`, each with its place and a hint.
 pub(super) fn store_issues(
     table: &StoreTable,
-    source: &SourceText,
+    source: &ConfigText,
 ) -> Vec<(Range<usize>, String, String)> {
     let value = [
         table.keep.as_ref().map(Spanned::span),

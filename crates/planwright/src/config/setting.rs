@@ -20,14 +20,14 @@ pub enum Origin {
 
 /// The text of a `planwright.toml`.
 #[derive(Debug)]
-pub(super) struct SourceText {
+pub(super) struct ConfigText {
     /// The name of the file in diagnostics.
     pub(super) name: Arc<str>,
     pub(super) origin: Origin,
     pub(super) text: String,
 }
 
-impl SourceText {
+impl ConfigText {
     /// Returns the place of a value: `planwright.toml:12`.
     pub(super) fn place<T>(&self, value: &Spanned<T>) -> Arc<str> {
         format!("{}:{}", self.name, line_of(&self.text, value.span().start)).into()

@@ -17,7 +17,7 @@ use super::external_values::{SecretTables, ToolsByName};
 use super::flow::FlowTable;
 use super::model::ModelTable;
 use super::serve::{ServeTable, StoreTable};
-use super::setting::{Origin, SourceText, line_of};
+use super::setting::{ConfigText, Origin, line_of};
 use super::stages::StageTables;
 use super::telemetry::TelemetryTable;
 use super::tools::{ApprovalsTable, ToolsTable};
@@ -28,7 +28,7 @@ use super::{external_values, flow, model, serve, stages, telemetry, tools};
 #[derive(Debug)]
 pub struct ConfigSource {
     pub(super) file: ConfigFile,
-    pub(super) text: SourceText,
+    pub(super) text: ConfigText,
 }
 
 impl ConfigSource {
@@ -48,7 +48,7 @@ impl ConfigSource {
         }
         let mut issues = Vec::new();
         let file = read_all(name, text, table, &mut issues);
-        let text = SourceText {
+        let text = ConfigText {
             name: Arc::from(name),
             origin,
             text: text.to_owned(),

@@ -9,7 +9,7 @@ use planwright_dialects::document::nearest;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::setting::SourceText;
+use super::setting::ConfigText;
 use super::value_syntax::Pattern;
 
 /// A stage: its tools, and the stages that can follow. Calls and plans that need a tool of another stage are refused.
@@ -48,7 +48,7 @@ pub struct Stage {
 }
 
 /// The stages of a file, in its order.
-pub(super) fn read(tables: &StageTables, source: &SourceText) -> Vec<Stage> {
+pub(super) fn read(tables: &StageTables, source: &ConfigText) -> Vec<Stage> {
     let names = |list: &[Spanned<String>]| -> Vec<Arc<str>> {
         let names = list.iter().map(|name| name.get_ref().as_str());
         names.map(Arc::from).collect()

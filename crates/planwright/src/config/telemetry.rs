@@ -8,7 +8,7 @@ use planwright_core::Value;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::setting::{List, Origin, SourceText};
+use super::setting::{ConfigText, List, Origin};
 use super::value_syntax::HttpUrl;
 
 /// The collector of spans and metrics, over OTLP. Only in your own file.
@@ -54,7 +54,7 @@ impl std::fmt::Debug for TelemetrySettings {
 
 impl TelemetrySettings {
     /// Only the user's own file decides where data about runs goes.
-    pub(super) fn add(&mut self, table: &TelemetryTable, source: &SourceText) {
+    pub(super) fn add(&mut self, table: &TelemetryTable, source: &ConfigText) {
         if source.origin == Origin::Project {
             return;
         }
@@ -92,7 +92,7 @@ impl TelemetrySettings {
 /// Returns the issues of a file's settings of telemetry, each with its place and a hint.
 pub(super) fn issues(
     table: &TelemetryTable,
-    source: &SourceText,
+    source: &ConfigText,
 ) -> Vec<(Range<usize>, String, String)> {
     let settings = [
         table.endpoint.as_ref().map(Spanned::span),

@@ -8,7 +8,7 @@ use planwright_core::{Annotations, Tool, ToolPattern, Value};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::setting::{Origin, SourceText, place_of};
+use super::setting::{ConfigText, Origin, place_of};
 use super::value_syntax::Pattern;
 use crate::pins::PinPolicy;
 
@@ -212,7 +212,7 @@ impl TryFrom<String> for PinWord {
 }
 
 impl ToolRules {
-    pub(super) fn add(&mut self, tools: &ToolsTable, source: &SourceText) {
+    pub(super) fn add(&mut self, tools: &ToolsTable, source: &ConfigText) {
         let rules = |patterns: &[Spanned<Pattern>]| -> Vec<ToolRule> {
             let rule = |pattern: &Spanned<Pattern>| ToolRule {
                 pattern: pattern.get_ref().0.clone(),
@@ -348,7 +348,7 @@ fn vouched(stated: Annotations, read_only: bool, idempotent: bool) -> Annotation
 pub(super) fn issues(
     tools: &ToolsTable,
     approvals: &ApprovalsTable,
-    source: &SourceText,
+    source: &ConfigText,
 ) -> Vec<(Range<usize>, String, String)> {
     if source.origin == Origin::User {
         return Vec::new();

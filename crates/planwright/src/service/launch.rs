@@ -90,14 +90,17 @@ impl Approver for ClaimingApprover {
 
 /// The link to a store, in a library without stores.
 #[cfg(not(feature = "store"))]
-pub(super) struct StoreLink;
+pub(super) struct NoStoreLink;
+
+#[cfg(not(feature = "store"))]
+use NoStoreLink as StoreLink;
 
 #[cfg(not(feature = "store"))]
 #[expect(
     clippy::unused_self,
     reason = "the link to a store has the same methods"
 )]
-impl StoreLink {
+impl NoStoreLink {
     #[expect(clippy::unnecessary_wraps, reason = "a store may fail")]
     fn open(_: &Planwright, _: &mut RunSpec) -> Result<Self, Error> {
         Ok(Self)

@@ -13,7 +13,7 @@ use planwright_engine::{Canceller, Journal, RunHandle, RunSummary, StampedEvent}
 use tokio::sync::mpsc::UnboundedReceiver;
 
 #[cfg(not(feature = "store"))]
-use super::launch::StoreLink;
+use super::launch::NoStoreLink as StoreLink;
 use super::planwright::sound;
 use super::spec::EventObserver;
 #[cfg(feature = "store")]
