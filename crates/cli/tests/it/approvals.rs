@@ -10,14 +10,14 @@ const PLAN: &str = r#"{"name": "p", "steps": [{"id": "a", "tool": "pay", "args":
 
 /// Runs the plan with this file of decisions.
 fn check(approvals: &str, exit: i32, on_stderr: &[&str]) {
-    check_with(TOOLS, approvals, exit, on_stderr);
+    check_with((TOOLS, PLAN), approvals, exit, on_stderr);
 }
 
-fn check_with(tools: &str, approvals: &str, exit: i32, on_stderr: &[&str]) {
+fn check_with((tools, plan): (&str, &str), approvals: &str, exit: i32, on_stderr: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in [
         ("tools.json", tools),
-        ("plan.json", PLAN),
+        ("plan.json", plan),
         ("yes.json", approvals),
     ] {
         fs::write(folder.path().join(name), text).unwrap();
@@ -97,13 +97,14 @@ fn a_decision_without_effect_is_an_error() {
 #[test]
 fn a_name_that_several_servers_offer_decides_nothing() {
     let tools = r#"{"tools": {"a.pay": {"approval": true, "returns": 1}, "b.pay": {"approval": true, "returns": 2}, "pay": {"approval": true, "returns": 3}}}"#;
+    let plan = PLAN.replace("\"pay\"", "\"a.pay\"");
     check_with(
-        tools,
+        (tools, &plan),
         r#"{"pay": {"decision": "approve"}}"#,
         2,
         &[
             "`yes.json` has a decision about `pay`, which several servers offer",
-            "name one: `a.pay`, `b.pay`",
+            "name one: `a.pay`, `b.pay`, `simulated.pay`",
         ],
     );
 }

@@ -66,7 +66,10 @@ fn arguments_are_what_the_tool_takes() {
             ],
             json!({"code": "a", "count": 2}),
         ),
-        (&["shop.look", "code=a=b", "code="], json!({"code": ""})),
+        (
+            &["shop.look", "code=a=b", "word="],
+            json!({"code": "a=b", "word": ""}),
+        ),
     ] {
         assert_eq!(made(folder.path(), arguments), expected, "{arguments:?}");
     }

@@ -222,7 +222,7 @@ fn a_call_with_other_arguments() {
 fn changed_arguments_are_shown_and_may_be_changed_again_or_rejected() {
     let exchange = [
         ("[y]es", "c\n"),
-        ("as JSON", "{\"amount\": 7, \"token\": \"a\\u202eb\"}\n"),
+        ("as JSON", "{\"amount\": 7, \"note\": \"a\\u202eb\"}\n"),
         ("\\u{202e}", "c\n"),
         (
             "arguments, [l]ater, [?]: c\narguments as JSON",
@@ -230,7 +230,12 @@ fn changed_arguments_are_shown_and_may_be_changed_again_or_rejected() {
         ),
         ("amount: 8", "n\n"),
     ];
-    assert_screen("changed-arguments-rejected", &run("", &exchange));
+    let folder = scene();
+    let line = format!("{} --var token=sesame-open", RUN.join(" "));
+    // All lines fit: what has scrolled away depends on the place of the line of the first step.
+    let screens = screens(folder.path(), &line, &exchange, (34, 80));
+    let shown = without_first(screens.last().unwrap());
+    assert_screen("changed-arguments-rejected", &shown);
 }
 
 /// A program that a person uses as an editor: it writes `text` into the file.

@@ -146,7 +146,17 @@ fn a_server_whose_variables_make_it_valid_is_shown() {
             "oauth": {"clientId": "c", "clientSecret": "${AWS_SECRET}", "grant": "${G:-client_credentials}"}},
         "slow": {"command": "sleep", "args": ["${TIME}"], "timeout": "never", "more": 1},
     });
-    insta::assert_snapshot!(shown(&servers), @r"");
+    insta::assert_snapshot!(shown(&servers), @r#"
+      header: talk to http://127.0.0.1:8899/mcp
+        with A: ${HOME:- }${AWS_SECRET:-}
+      address: talk to http://evil.example${HOME}@x
+      the server `grant` cannot be started: unknown grant `${G:-client_credentials}`
+      the server `slow` cannot be started: `timeout` must be a duration
+      grant as written: {"url":"http://evil.example/","headers":{"Authorization":"[redacted]"},"oauth":{"clientId":"c","clientSecret":"${AWS_SECRET}","grant":"${G:-client_credentials}"}}
+      slow as written: {"command":"sleep","args":["${TIME}"],"timeout":"never","more":1}
+      warning: the field `more` of the server `slow` is unknown and was ignored
+    `mcp.json` is trusted as it is now
+    "#);
 }
 
 #[test]
@@ -157,5 +167,16 @@ fn each_field_of_a_server_is_shown() {
             "clientSecret": "${MY_PRIVATE}", "clientMetadataUrl": "https://example.com/c", "scopes": ["x", "y"], "callbackPort": 8000}},
         "c": {"url": "http://127.0.0.1:8898/mcp", "oauth": {"clientId": "c", "clientSecret": "swordfish"}},
     });
-    insta::assert_snapshot!(shown(&servers), @r"");
+    insta::assert_snapshot!(shown(&servers), @r#"
+      a: sh
+        trusted: its statements about its tools count, so that calls which it states to be harmless are repeated without a question
+        timeout: 90s
+        startTimeout: 1.5s
+        protocol: 2025-11-25
+      b: talk to http://127.0.0.1:8898/mcp
+        logs in with grant=client_credentials clientId='c d' clientSecret='${MY_PRIVATE}' clientMetadataUrl=https://example.com/c scopes='x y' callbackPort=8000
+      c: talk to http://127.0.0.1:8898/mcp
+        logs in with clientId=c clientSecret='[redacted]'
+    `mcp.json` is trusted as it is now
+    "#);
 }
