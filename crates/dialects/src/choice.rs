@@ -451,7 +451,10 @@ fn is_call(root: &Item) -> bool {
             .is_some_and(|name| !PLAN_TOOLS.contains(&&**name))
     };
     let tool = root.get("tool").or_else(|| root.get("name"));
-    tool.is_some_and(is_tool) && resembles_step(root) && !resembles_plan(root)
+    // A plan whose steps are malformed has a `name` as well.
+    let steps = root.get("steps").and_then(Item::as_list);
+    let has_steps = steps.is_some_and(|steps| steps.iter().all(|step| step.as_object().is_some()));
+    tool.is_some_and(is_tool) && resembles_step(root) && !resembles_plan(root) && !has_steps
 }
 
 /// The field of `item` that holds the plan, if all others say nothing about a run.

@@ -75,6 +75,15 @@ impl<'a> CallView<'a> {
         lines
     }
 
+    /// The step and the tool in one clause, for a question below the lines.
+    pub fn brief(&self) -> String {
+        format!(
+            "the call `{}` of `{}`",
+            short(&self.at.to_string()),
+            short(&self.subject.qualified_name())
+        )
+    }
+
     /// The lines as one text.
     pub fn text(&self) -> String {
         self.lines().join("\n")

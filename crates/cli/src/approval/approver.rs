@@ -105,7 +105,7 @@ pub(crate) fn approver(
     match &arguments.approvals {
         Some(path) => {
             let decisions = read(path)?;
-            check_tool_names(&decisions, path, subject.toolbox)?;
+            check_tool_names(&decisions, path, subject.toolbox, printer)?;
             if decisions
                 .values()
                 .any(|decision| matches!(decision, Decision::Approve { .. }))
@@ -153,7 +153,7 @@ impl Approver for PredefinedDecisions {
 fn read(path: &Path) -> Result<HashMap<String, Decision>, CommandError> {
     let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
     let file = path.display();
-    let value = Value::from_json(&text)
+    let value = Value::from_written_json(&text)
         .map_err(|error| CommandError::new(format!("`{file}` is not JSON: {error}")))?;
     let form = "write it as {TOOL: {\"decision\": \"approve\" or \"reject\", \"args\": {…}}}";
     let Some(fields) = value.as_object() else {
@@ -180,14 +180,28 @@ fn read(path: &Path) -> Result<HashMap<String, Decision>, CommandError> {
         {
             return Err(wrong(format!("has a {} as `args`", args.kind())));
         }
+        let because = entry.get("because");
+        if let Some(because) = because
+            && because.as_text().is_none()
+        {
+            return Err(wrong(format!("has a {} as `because`", because.kind())));
+        }
         let decision = match entry.get("decision").and_then(Value::as_text) {
+            Some("approve") if because.is_some() => {
+                return Err(wrong(
+                    "approves, so that `because` has no effect".to_owned(),
+                ));
+            }
+            Some("reject") if args.is_some() => {
+                return Err(wrong("rejects, so that `args` has no effect".to_owned()));
+            }
             Some("approve") => Decision::Approve {
                 args: args.cloned(),
             },
             Some("reject") => Decision::Reject {
-                because: entry
-                    .get("because")
+                because: because
                     .and_then(Value::as_text)
+                    .filter(|because| !because.trim().is_empty())
                     .map(str::to_owned),
             },
             Some(other) => return Err(wrong(format!("is `{other}`"))),
@@ -198,12 +212,27 @@ fn read(path: &Path) -> Result<HashMap<String, Decision>, CommandError> {
     Ok(decisions)
 }
 
-/// Checks that every decision names an existing tool: one with a typing error would have no effect.
+/// Checks that every decision names one existing tool: one with a typing error would have no effect, and a name that several servers offer
+/// would decide about tools that nobody meant.
 fn check_tool_names(
     decisions: &HashMap<String, Decision>,
     path: &Path,
     toolbox: &Toolbox,
+    printer: Printer,
 ) -> Result<(), CommandError> {
+    let mut sorted: Vec<&String> = decisions.keys().collect();
+    sorted.sort();
+    for name in sorted {
+        let offered = bare_tools(&toolbox.catalog, name);
+        if offered.len() > 1 {
+            let qualified: Vec<String> = offered.iter().map(|name| format!("`{name}`")).collect();
+            return Err(CommandError::new(format!(
+                "`{}` has a decision about `{name}`, which several servers offer",
+                path.display()
+            ))
+            .hint(format!("name one: {}", qualified.join(", "))));
+        }
+    }
     let names = names(&toolbox.catalog);
     let mut unknown: Vec<&String> = decisions
         .keys()
@@ -214,6 +243,10 @@ fn check_tool_names(
         let near = nearest(name, names.iter().map(String::as_str));
         // A tool of a server that was not started may exist.
         if near.is_none() && !toolbox.is_complete() {
+            printer.quote(&format!(
+                "warning: `{}` has a decision about `{name}`, but no server that was started has such a tool",
+                path.display()
+            ));
             continue;
         }
         let error = CommandError::new(format!(
@@ -226,6 +259,16 @@ fn check_tool_names(
         });
     }
     Ok(())
+}
+
+/// The tools that a name without a server stands for, by their full names.
+fn bare_tools(catalog: &Catalog, name: &str) -> BTreeSet<String> {
+    let servers = catalog.servers();
+    catalog
+        .tools()
+        .filter(|tool| *tool.name == *name && servers.allows_bare_name(name, &tool.server))
+        .map(|tool| tool.qualified_name().to_string())
+        .collect()
 }
 
 /// The names of all tools, with their servers and without.

@@ -82,7 +82,7 @@ pub(crate) fn reject(arguments: &RejectArguments, printer: Printer) -> Result<Ex
 
 fn changed_args(text: &str) -> Result<Value, CommandError> {
     let form = "write them as {\"NAME\": VALUE, …}";
-    let args = Value::from_json(text)
+    let args = Value::from_written_json(text)
         .map_err(|error| CommandError::new(format!("`--args` is not JSON: {error}")).hint(form))?;
     if args.as_object().is_none() {
         let kind = args.kind();
@@ -166,9 +166,12 @@ fn check_digests(questions: &[Question], digests: &[String]) -> Result<(), Comma
 
 /// Asks at the terminal whether the calls that are shown may be made.
 fn ask_approval(questions: &[Question]) -> Result<bool, CommandError> {
-    let question = match questions.len() {
-        1 => "approve this call? [y]es, [n]o: ".to_owned(),
-        count => format!("approve these {count} calls? [y]es, [n]o: "),
+    let question = match questions {
+        [question] => {
+            let call = question.call.view().brief();
+            format!("approve {call}? [y]es, [n]o: ")
+        }
+        several => format!("approve these {} calls? [y]es, [n]o: ", several.len()),
     };
     let is_agreed = ask_at_terminal(move |input| input.agrees(&question));
     is_agreed.map_err(|no_answer| match no_answer {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::future::BoxFuture;
 use indexmap::IndexMap;
-use planwright::call_view::{CallView, visible};
+use planwright::call_view::{self, CallView, visible};
 use planwright::core::Value;
 use planwright::engine::Decision;
 use planwright::engine::approval::{ApprovalRequest, Approver};
@@ -28,7 +28,7 @@ const ANSWERS: &[(&str, &str)] = &[
     ),
     (
         "c",
-        "change the arguments, in the editor of `VISUAL` or `EDITOR`, or as one line of JSON",
+        "change the arguments, in the editor of `VISUAL` or `EDITOR`, or as one line of JSON; the changed call is asked about again",
     ),
     ("a", "show all arguments in full, as JSON"),
     (
@@ -82,7 +82,7 @@ impl Approver for TerminalApprover {
                 return answer;
             }
             let live = Arc::clone(&self.live);
-            let mut question = Question {
+            let question = Question {
                 printer: self.printer,
                 passphrase: self.passphrase.clone(),
                 waiting: Arc::clone(&self.waiting),
@@ -157,7 +157,7 @@ impl Answers<'_> {
 }
 
 impl Question {
-    fn ask(&mut self, mut answers: Answers<'_>) -> Decision {
+    fn ask(&self, mut answers: Answers<'_>) -> Decision {
         self.printer
             .quote(&format!("\n{}", CallView::of(&self.request).text()));
         let of_step = if self.request.at.item.is_some() {
@@ -165,37 +165,45 @@ impl Question {
         } else {
             ""
         };
-        let question = format!(
-            "make this call? [y]es, [n]o, {of_step}[c]hange, [a]ll arguments, [l]ater, [?]:"
-        );
+        // The arguments above may be longer than the screen, so the question itself names the call.
+        let call = CallView::of(&self.request).brief();
+        let mut changed: Option<Value> = None;
         loop {
+            let with = if changed.is_some() {
+                " with these arguments"
+            } else {
+                ""
+            };
+            let question = format!(
+                "make {call}{with}? [y]es, [n]o, {of_step}[c]hange, [a]ll arguments, [l]ater, [?]:"
+            );
             let Some(answer) = answers.ask(&question) else {
                 return Decision::Later;
             };
+            let args = changed.as_ref().unwrap_or(&self.request.shown);
             let decision = match answer.as_str() {
-                "y" | "yes" => self.confirmed(Decision::Approve { args: None }, &mut answers),
+                "y" | "yes" => {
+                    let args = changed.clone();
+                    self.confirmed(Decision::Approve { args }, &mut answers)
+                }
                 "n" | "no" => Some(Decision::Reject { because: None }),
                 "l" | "later" => Some(Decision::Later),
                 "s" | "step" if self.request.at.item.is_some() => self.of_step(&mut answers),
                 "a" | "all" => {
-                    for line in self.arguments().lines() {
+                    for line in in_full(args).lines() {
                         self.printer.quote(&format!("  {}", visible(line)));
                     }
                     None
                 }
                 "c" | "change" => {
-                    let Some(changed) = self.changed(&mut answers) else {
+                    let Some(edited) = self.edited(args, &mut answers) else {
                         return Decision::Later;
                     };
-                    match changed {
-                        Ok(args) => {
-                            self.confirmed(Decision::Approve { args: Some(args) }, &mut answers)
-                        }
-                        Err(error) => {
-                            self.printer.quote(&format!("  {error}"));
-                            None
-                        }
+                    match edited {
+                        Ok(args) => changed = self.show_changed(args),
+                        Err(error) => self.printer.quote(&format!("  {error}")),
                     }
+                    None
                 }
                 "" => None,
                 _ => {
@@ -232,21 +240,30 @@ impl Question {
         }
     }
 
-    fn arguments(&self) -> String {
-        // Writing a value cannot fail: its keys are texts.
-        serde_json::to_string_pretty(&self.request.shown).unwrap_or_default()
+    /// Shows changed arguments, which the person has not agreed to yet; `None` if they are those of the call.
+    fn show_changed(&self, args: Value) -> Option<Value> {
+        if args == self.request.shown {
+            self.printer
+                .quote("the arguments are those of the call, unchanged");
+            return None;
+        }
+        self.printer.quote("with these arguments instead:");
+        for line in call_view::arguments(&args) {
+            self.printer.quote(&format!("  {line}"));
+        }
+        Some(args)
     }
 
-    /// Asks for arguments that replace those of the call; `None` at the end of the input, and if the call no longer waits.
-    fn changed(&self, answers: &mut Answers<'_>) -> Option<Result<Value, String>> {
+    /// Asks for arguments that replace `args`; `None` at the end of the input, and if the call no longer waits.
+    fn edited(&self, args: &Value, answers: &mut Answers<'_>) -> Option<Result<Value, String>> {
         let text = match editor::configured() {
-            Some(_) => match answers.input.edit(&self.arguments(), "arguments")? {
+            Some(_) => match answers.input.edit(&in_full(args), "arguments")? {
                 Ok(text) => text,
                 Err(error) => return Some(Err(error)),
             },
             None => answers.read("arguments as JSON:")?,
         };
-        let args = match Value::from_json(&text) {
+        let args = match Value::from_written_json(&text) {
             Ok(args) => args,
             Err(error) => return Some(Err(format!("invalid JSON: {error}"))),
         };
@@ -298,6 +315,12 @@ impl Question {
         }
         Some(decision)
     }
+}
+
+/// Arguments as JSON, in lines.
+fn in_full(args: &Value) -> String {
+    // Writing a value cannot fail: its keys are texts.
+    serde_json::to_string_pretty(args).unwrap_or_default()
 }
 
 /// The address of the step that an item or a round belongs to.

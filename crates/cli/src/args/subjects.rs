@@ -51,7 +51,11 @@ pub(crate) fn parse() -> Arguments {
     let matches = command.clone().try_get_matches();
     let arguments = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
     arguments.unwrap_or_else(|error| {
-        let words: Vec<String> = std::env::args().skip(1).collect();
+        // An argument, such as a path, need not be UTF-8.
+        let words = std::env::args_os().skip(1);
+        let words: Vec<String> = words
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect();
         with_tip(error, &words, &command).exit()
     })
 }

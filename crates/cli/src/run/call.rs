@@ -1,6 +1,6 @@
 //! `planwright call SERVER.TOOL KEY=VALUE`: one call, as a plan of one step. It is checked, approved and stored like any other run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use planwright::core::{Catalog, Lookup, Object, Tool, Value};
 use planwright::dialects::native::Native;
@@ -8,6 +8,7 @@ use planwright::dialects::{Dialect, ReadOptions, parse};
 use planwright::loaded_plan::{LoadedPlan, single_call};
 
 use super::command::PlanCommand;
+use super::plan_file::value_or_text;
 use crate::args::SingleCallArguments;
 use crate::error::{CommandError, Exit};
 use crate::view::printer::Printer;
@@ -59,7 +60,7 @@ fn values(arguments: &SingleCallArguments, tool: Option<&Tool>) -> Result<Value,
     let mut values = match &arguments.args {
         None => Object::default(),
         Some(text) => {
-            let value = Value::from_json(text)
+            let value = Value::from_written_json(text)
                 .map_err(|error| CommandError::new(format!("`--args` is not JSON: {error}")))?;
             value.as_object().cloned().ok_or_else(|| {
                 CommandError::new(format!("`--args` is a {}, not an object", value.kind()))
@@ -67,6 +68,7 @@ fn values(arguments: &SingleCallArguments, tool: Option<&Tool>) -> Result<Value,
             })?
         }
     };
+    let mut given = HashSet::new();
     for pair in &arguments.values {
         let Some((name, text)) = pair.split_once('=').filter(|(name, _)| !name.is_empty()) else {
             return Err(CommandError::new(format!(
@@ -74,13 +76,18 @@ fn values(arguments: &SingleCallArguments, tool: Option<&Tool>) -> Result<Value,
             ))
             .hint("write it as NAME=VALUE"));
         };
-        values.insert(name.into(), value(name, text, tool));
+        if !given.insert(name) {
+            return Err(CommandError::new(format!(
+                "the argument `{name}` is given twice"
+            )));
+        }
+        values.insert(name.into(), value(name, text, tool)?);
     }
     Ok(values.into())
 }
 
 /// Parses a value for the tool: as text if the parameter is a text, else as JSON, else as text.
-fn value(name: &str, text: &str, tool: Option<&Tool>) -> Value {
+fn value(name: &str, text: &str, tool: Option<&Tool>) -> Result<Value, CommandError> {
     let schema = tool
         .and_then(|tool| {
             tool.input
@@ -91,7 +98,7 @@ fn value(name: &str, text: &str, tool: Option<&Tool>) -> Value {
         })
         .and_then(Value::as_text);
     if schema == Some("string") {
-        return Value::from(text);
+        return Ok(Value::from(text));
     }
-    Value::from_json(text).unwrap_or_else(|_| Value::from(text))
+    value_or_text(name, text)
 }

@@ -37,6 +37,7 @@ use crate::view::printer::Printer;
 pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Exit, CommandError> {
     let command = PlanCommand::open(arguments, printer)?;
     let loaded = plan_file::read(&arguments.plan)?;
+    plan_file::note_shadowed_plan(&arguments.plan.text, printer);
     let needed = loaded.tool_names();
     Box::pin(command.run(&needed, |_| Ok(loaded))).await
 }

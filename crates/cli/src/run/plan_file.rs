@@ -1,5 +1,6 @@
 //! Reads the plan, the plans that it runs by name, and its inputs.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use planwright::core::check::{CheckContext, check};
@@ -12,6 +13,7 @@ use crate::args::{PlanArguments, TextArguments};
 use crate::error::CommandError;
 use crate::runs::store;
 use crate::system::text_file;
+use crate::view::printer::Printer;
 
 /// A parsed plan and the name of its text.
 #[derive(Debug)]
@@ -162,7 +164,7 @@ fn inputs(arguments: &PlanArguments) -> Result<Object, CommandError> {
     let mut inputs = Object::default();
     if let Some(path) = &arguments.vars_file {
         let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
-        let value = Value::from_json(&text).map_err(|error| {
+        let value = Value::from_written_json(&text).map_err(|error| {
             CommandError::new(format!("`{}` is not JSON: {error}", path.display()))
         })?;
         let Value::Object(fields) = value else {
@@ -185,6 +187,7 @@ fn inputs(arguments: &PlanArguments) -> Result<Object, CommandError> {
 
 /// Adds the values of `--var`.
 pub(crate) fn add_vars(inputs: &mut Object, vars: &[String]) -> Result<(), CommandError> {
+    let mut given = HashSet::new();
     for pair in vars {
         let Some((name, value)) = pair.split_once('=') else {
             return Err(CommandError::new(format!("`--var {pair}` has no `=`"))
@@ -195,10 +198,23 @@ pub(crate) fn add_vars(inputs: &mut Object, vars: &[String]) -> Result<(), Comma
             return Err(CommandError::new("a `--var` has no name before its `=`")
                 .hint("write it as --var NAME=VALUE"));
         }
-        let value = Value::from_json(value).unwrap_or_else(|_| Value::from(value));
-        inputs.insert(name.into(), value);
+        if !given.insert(name) {
+            return Err(CommandError::new(format!(
+                "the input `{name}` is given twice by `--var`"
+            )));
+        }
+        inputs.insert(name.into(), value_or_text(name, value)?);
     }
     Ok(())
+}
+
+/// Parses the value of `name` on a command line: as JSON, else as text.
+pub(crate) fn value_or_text(name: &str, text: &str) -> Result<Value, CommandError> {
+    if Value::from_json(text).is_err() {
+        return Ok(Value::from(text));
+    }
+    Value::from_written_json(text)
+        .map_err(|error| CommandError::new(format!("the value of `{name}` is ambiguous: {error}")))
 }
 
 /// Finds the problems of a plan that do not depend on tools and inputs: references to missing steps, cycles, and names that are used
@@ -238,6 +254,25 @@ pub(crate) fn find_stored(arguments: &TextArguments) -> Result<Option<StoredPlan
         // Without a version, the name may be a path of a file.
         Err(StoreError::Missing { .. }) if version.is_none() => Ok(None),
         Err(error) => Err(store::explain(error)),
+    }
+}
+
+/// Prints a note if the plan is a file of the working folder that has the name of a stored plan.
+pub(crate) fn note_shadowed_plan(arguments: &TextArguments, printer: Printer) {
+    let path: &Path = &arguments.plan;
+    let Some(text) = path.to_str().filter(|_| path.exists()) else {
+        return;
+    };
+    let (name, version) = selector(text);
+    // A store that cannot be used is reported by the run, if it needs the store.
+    let store = store::open_existing(&arguments.store).ok().flatten();
+    let plan = store.and_then(|store| store.plan(name, version).ok());
+    // A store also finds plans by the beginning of their ids.
+    if let Some(plan) = plan.filter(|plan| *plan.name == *name) {
+        printer.quote(&format!(
+            "note: the file `{text}` is run, not the stored plan `{}`",
+            version_name(&plan)
+        ));
     }
 }
 

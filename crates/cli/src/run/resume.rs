@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright::core::check::Policy;
-use planwright::core::{Object, Value};
+use planwright::core::Object;
 use planwright::engine::RunId;
 use planwright::engine::run::{Choice, ReplayError, ReplayReport};
 use planwright::engine::{RunOptions, RunStatus};
@@ -28,7 +28,7 @@ use crate::args::{
     ToolArguments,
 };
 use crate::error::{CommandError, Exit};
-use crate::run::plan_file;
+use crate::run::plan_file::{self, value_or_text};
 use crate::run::session::{ConsentOutcome, RunSegment, RunSession, request_plan_approval};
 use crate::runs::selector::find_run;
 use crate::runs::store;
@@ -305,8 +305,9 @@ fn choices(
             return Err(CommandError::new(format!("`--set {pair}` has no `=`"))
                 .hint("write it as --set STEP=VALUE"));
         };
-        let value = Value::from_json(value).unwrap_or_else(|_| Value::from(value));
-        chosen.push((step.trim().into(), Choice::Set(value)));
+        let step = step.trim();
+        let value = value_or_text(step, value)?;
+        chosen.push((step.into(), Choice::Set(value)));
     }
     Ok(chosen)
 }

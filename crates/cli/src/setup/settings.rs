@@ -65,11 +65,14 @@ pub(crate) fn own() -> Result<Config, CommandError> {
     Ok(Config::of(source.flatten().iter()))
 }
 
-/// The nearest file from a folder upwards. The search ends at the folder of a repository.
+/// The nearest file from a folder upwards. The search ends at the folder of a repository. A link that leads nowhere counts, so that it is
+/// reported instead of another file being used in its place.
 fn project_file(from: &Path) -> Result<Option<PathBuf>, CommandError> {
     let folders = project_folders(from)?;
     let files = folders.into_iter().map(|folder| folder.join(NAME));
-    Ok(files.into_iter().find(|path| path.is_file()))
+    Ok(files
+        .into_iter()
+        .find(|path| path.symlink_metadata().is_ok()))
 }
 
 /// The folders that a project's files may be in: a folder and those above it, up to that of a repository. The first one is an empty path if
@@ -108,11 +111,14 @@ fn is_same(path: &Path, other: Option<&Path>) -> bool {
 }
 
 fn read(origin: Origin, path: &Path) -> Result<Option<ConfigSource>, CommandError> {
-    let text = match text_file::read(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(CommandError::unreadable(path, &error)),
-    };
+    // A link that leads nowhere is an error and not a missing file: its rules would be lost.
+    if let Err(error) = path.symlink_metadata()
+        && error.kind() == ErrorKind::NotFound
+    {
+        return Ok(None);
+    }
+    let text =
+        text_file::read_found(path).map_err(|error| CommandError::unreadable(path, &error))?;
     let name = path.display().to_string();
     ConfigSource::read(origin, &name, &text)
         .map(Some)

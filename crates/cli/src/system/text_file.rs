@@ -14,6 +14,16 @@ pub(crate) fn read(path: &Path) -> io::Result<String> {
     text(File::open(path)?, MAX_BYTES)
 }
 
+/// Reads a whole text file that no argument names. Anything else than a file is an error, because a pipe without a writer blocks forever.
+pub(crate) fn read_found(path: &Path) -> io::Result<String> {
+    let kind = path.metadata()?.file_type();
+    // The error about a folder is that of reading it.
+    if !kind.is_file() && !kind.is_dir() {
+        return Err(Error::new(ErrorKind::InvalidInput, "it is not a file"));
+    }
+    read(path)
+}
+
 /// Reads at most `limit` bytes as text; more are an error.
 pub(crate) fn text(from: impl Read, limit: u64) -> io::Result<String> {
     let bytes = read_limited(from, limit)?;

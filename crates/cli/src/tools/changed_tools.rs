@@ -13,6 +13,7 @@ use planwright_store::{Store, StoreError};
 use serde::Serialize;
 
 use super::open_servers::ServerUse;
+use super::server_view::commands;
 use super::toolbox::Toolbox;
 use super::trust;
 use crate::approval::passphrase::PassphraseCheck;
@@ -270,7 +271,7 @@ pub(crate) async fn trust(
         return Ok(Exit::Success);
     }
     let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
-    for line in trust::commands(&text, &file.to_string())? {
+    for line in commands(&text, &file.to_string())? {
         printer.quote(&line);
     }
     trust::remember(path, &text)?;

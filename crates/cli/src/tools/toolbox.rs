@@ -352,7 +352,7 @@ impl Toolbox {
     fn add_simulated(&mut self, path: &Path) -> Result<(), CommandError> {
         let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
         let file = path.display();
-        let script = Value::from_json(&text)
+        let script = Value::from_written_json(&text)
             .map_err(|error| CommandError::new(format!("`{file}` is not JSON: {error}")))?;
         let simulated = Simulated::from_script(&script).map_err(|problems| {
             let mut error = CommandError::new(format!("`{file}` is not a file of simulated tools"));

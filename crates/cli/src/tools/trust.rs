@@ -5,9 +5,6 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use planwright::engine::run::MASK;
-use planwright::mcp::{ServerConfig, ServerTransport, ServersConfig, is_secret_name};
-use planwright::terminal_text;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -16,6 +13,7 @@ use crate::runs::store::shell_word;
 use crate::setup::wrap::edit::{GATEWAY_SERVERS, ObjectText};
 use crate::system::environment;
 use crate::system::terminal_input::ask_at_terminal;
+use crate::tools::server_view::commands;
 use crate::view::printer::{Printer, terminal};
 
 const SCHEMA: &str = "planwright.trust/1";
@@ -189,68 +187,6 @@ fn ask(
     let answer = ask_at_terminal(|input| input.ask("trust it as it is now? [y/N] "))?;
     let answer = answer.map(|answer| answer.trim().to_lowercase());
     Ok(Some(matches!(answer.as_deref(), Some("y" | "yes"))))
-}
-
-/// Returns everything that a file would start or connect to, as written: for each server its command line with its folder and
-/// environment, or its address with its headers. A value is masked if the name of its variable or header says that it is a
-/// secret.
-pub(super) fn commands(text: &str, file: &str) -> Result<Vec<String>, CommandError> {
-    let (config, _) = ServersConfig::parse_as_written(text, file).map_err(|error| {
-        let help = error.help.clone();
-        CommandError::new(error.to_string()).hint(help)
-    })?;
-    Ok(config.servers.iter().flat_map(command).collect())
-}
-
-fn command(server: &ServerConfig) -> Vec<String> {
-    let mut lines = Vec::new();
-    match &server.reach {
-        ServerTransport::Program(program) => {
-            let words = std::iter::once(&program.command).chain(&program.args);
-            let words: Vec<String> = words.map(shell_quoted).collect();
-            lines.push(format!("  {}: {}", server.name, words.join(" ")));
-            if let Some(folder) = &program.cwd {
-                let folder = shell_quoted(folder.display().to_string());
-                lines.push(format!("    in the folder {folder}"));
-            }
-            lines.extend(program.env.iter().map(|(name, value)| match value {
-                Some(value) => format!("    with {name}={}", masked(name, value)),
-                None => format!("    without {name}"),
-            }));
-        }
-        ServerTransport::Http(http) => {
-            lines.push(format!("  {}: talk to {}", server.name, http.url));
-            let headers = http.headers.iter();
-            lines.extend(
-                headers.map(|(name, value)| format!("    with {name}: {}", masked(name, value))),
-            );
-        }
-    }
-    let lines = lines.iter();
-    lines
-        .map(|line| terminal_text::one_line(line).into_owned())
-        .collect()
-}
-
-/// Returns the value of a variable or header, or the mask if its name says that it is a secret. Only this occurrence is masked: the
-/// author of the file chooses names and values, so the same text must stay visible in a command and under another name.
-fn masked<'a>(name: &str, value: &'a str) -> &'a str {
-    let is_secret = is_secret_name(name) || name.eq_ignore_ascii_case("cookie");
-    if is_secret && !value.contains("${") {
-        MASK
-    } else {
-        value
-    }
-}
-
-/// Quotes a word for a shell, in full, because a person decides by the shown command.
-fn shell_quoted(word: impl AsRef<str>) -> String {
-    let word = word.as_ref();
-    match shlex::try_quote(word) {
-        Ok(word) => word.into_owned(),
-        // No program can have a NUL in its arguments.
-        Err(_) => format!("{word:?}"),
-    }
 }
 
 fn entry(path: &Path, text: &str) -> TrustedFile {

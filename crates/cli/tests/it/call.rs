@@ -66,7 +66,10 @@ fn arguments_are_what_the_tool_takes() {
             ],
             json!({"code": "a", "count": 2}),
         ),
-        (&["shop.look", "code=a=b", "code="], json!({"code": ""})),
+        (
+            &["shop.look", "code=a=b", "word="],
+            json!({"code": "a=b", "word": ""}),
+        ),
     ] {
         assert_eq!(made(folder.path(), arguments), expected, "{arguments:?}");
     }
@@ -134,9 +137,36 @@ fn what_cannot_be_called_is_explained() {
             "error: `--args` is a list, not an object",
         ),
         (&["shop.look", "--args", "{"], "error: `--args` is not JSON"),
+        (
+            &["shop.look", "--args", "{\"count\": 1, \"count\": 9}"],
+            "error: `--args` is not JSON: the key `count` occurs twice",
+        ),
+        (
+            &["shop.look", "count=1", "count=2"],
+            "error: the argument `count` is given twice",
+        ),
+        (
+            &["shop.look", "more={\"x\": 1, \"x\": 2}"],
+            "error: the value of `more` is ambiguous: the key `x` occurs twice",
+        ),
     ] {
         let (exit, _, error) = call(folder.path(), arguments);
         assert_eq!(exit, Some(2), "{arguments:?}");
         assert!(error.starts_with(message), "{error}");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_word_that_is_not_utf_8_is_a_usage_error() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    let folder = scene();
+    let output = planwright(folder.path())
+        .arg("call")
+        .arg(OsStr::from_bytes(b"\xff"))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
 }

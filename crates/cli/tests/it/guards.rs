@@ -213,3 +213,28 @@ fn a_tool_that_destroys_asks_unless_its_user_says_otherwise() {
     let log = stderr(&run(folder.path(), &RUN, 2));
     assert!(log.contains("put `no_ask` into your own"), "{log}");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_file_of_settings_that_cannot_be_read_is_not_ignored() {
+    use std::os::unix::fs::symlink;
+
+    let folder = folder("");
+    let config = folder.path().join("planwright.toml");
+    fs::remove_file(&config).unwrap();
+    symlink("gone", &config).unwrap();
+    run(folder.path(), &RUN, 2);
+    fs::remove_file(&config).unwrap();
+    symlink("/dev/zero", &config).unwrap();
+    run(folder.path(), &RUN, 2);
+    fs::remove_file(&config).unwrap();
+    fs::create_dir(&config).unwrap();
+    run(folder.path(), &RUN, 2);
+    fs::remove_dir(&config).unwrap();
+    run(folder.path(), &RUN, 0);
+
+    let mine = folder.path().join(".config/planwright");
+    fs::create_dir_all(&mine).unwrap();
+    symlink("gone", mine.join("planwright.toml")).unwrap();
+    run(folder.path(), &RUN, 2);
+}

@@ -210,8 +210,32 @@ fn a_call_of_a_run() {
 
 #[test]
 fn a_call_with_other_arguments() {
-    let exchange = [("[y]es", "c\n"), ("as JSON", "{\"amount\": 7}\n")];
+    let exchange = [
+        ("[y]es", "c\n"),
+        ("as JSON", "{\"amount\": 7}\n"),
+        ("with these arguments?", "y\n"),
+    ];
     assert_screen("changed-arguments", &run("", &exchange));
+}
+
+#[test]
+fn changed_arguments_are_shown_and_may_be_changed_again_or_rejected() {
+    let exchange = [
+        ("[y]es", "c\n"),
+        ("as JSON", "{\"amount\": 7, \"note\": \"a\\u202eb\"}\n"),
+        ("\\u{202e}", "c\n"),
+        (
+            "arguments, [l]ater, [?]: c\narguments as JSON",
+            "{\"amount\": 8}\n",
+        ),
+        ("amount: 8", "n\n"),
+    ];
+    let folder = scene();
+    let line = format!("{} --var token=sesame-open", RUN.join(" "));
+    // All lines fit: what has scrolled away depends on the place of the line of the first step.
+    let screens = screens(folder.path(), &line, &exchange, (34, 80));
+    let shown = without_first(screens.last().unwrap());
+    assert_screen("changed-arguments-rejected", &shown);
 }
 
 /// A program that a person uses as an editor: it writes `text` into the file.
@@ -226,15 +250,28 @@ fn a_call_whose_arguments_are_edited() {
     let folder = scene();
     write_editor(folder.path(), r#"{"amount": 7}"#);
     let line = format!("{} --var token=sesame-open", RUN.join(" "));
-    let shown = screen(folder.path(), &line, &[("[y]es", "c\n")]);
+    let exchange = [("[y]es", "c\n"), ("with these arguments?", "y\n")];
+    let shown = screen(folder.path(), &line, &exchange);
     assert_screen("edited-arguments", &without_first(&shown));
+}
+
+#[test]
+fn an_editor_that_changes_nothing_approves_nothing() {
+    let folder = scene();
+    let path = folder.path().join("editor");
+    fs::write(&path, "#!/bin/sh\n").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    let line = format!("{} --var token=sesame-open", RUN.join(" "));
+    let exchange = [("[y]es", "c\n"), ("unchanged\nmake the call", "n\n")];
+    let shown = screen(folder.path(), &line, &exchange);
+    assert_screen("unchanged-arguments", &without_first(&shown));
 }
 
 #[test]
 fn the_answers_are_explained() {
     let folder = scene();
     let line = RUN.join(" ");
-    let exchange = [("[y]es", "?\n"), ("then waits\nmake this call?", "n\n")];
+    let exchange = [("[y]es", "?\n"), ("then waits\nmake the call", "n\n")];
     // All lines fit: what has scrolled away depends on the place of the line of the first step.
     for (name, columns) in [("answers", 80), ("answers-narrow", 60)] {
         let screens = screens(folder.path(), &line, &exchange, (30, columns));

@@ -58,7 +58,11 @@ fn a_saved_plan_stands_in_for_its_file() {
     let folder = folder();
     let path = folder.path();
     assert_eq!(data(path, &["save", "greet.json"]), "greet@1\n");
-    fs::remove_file(path.join("greet.json")).unwrap();
+    fs::rename(path.join("greet.json"), path.join("greet")).unwrap();
+    let run_file = run(path, &["run", "greet", "--var", "who=Ada"]);
+    let note = "note: the file `greet` is run, not the stored plan `greet@1`";
+    assert!(stderr(&run_file).contains(note), "{}", stderr(&run_file));
+    fs::remove_file(path.join("greet")).unwrap();
     let plans = list(path, &[]);
     let id = plans[0]["id"].as_str().unwrap();
     for name in ["greet", "greet@1", id, &id[..6]] {

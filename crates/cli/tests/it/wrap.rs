@@ -516,6 +516,26 @@ fn rules_in_the_entries_of_servers() {
 }
 
 #[test]
+fn a_project_makes_no_server_trusted() {
+    let entries = r#"{"mcpServers": {"git": {"command": "git", "trusted": true}, "time": {"command": "time", "trusted": false}}}"#;
+    let machine = in_a_project(&[
+        ("cline_mcp_settings.json", entries),
+        ("project/mcp.json", entries),
+    ]);
+    let because = "a project's file cannot make it `trusted`";
+    let output = wrap_in_project(&machine, &["mcp.json"]);
+    let text = stdout(&output);
+    assert!(text.contains(because), "{text}");
+    assert!(machine.text("project/mcp.json").contains("\"git\""));
+    assert!(!machine.text("project/mcp.json").contains("\"time\""));
+    wrap_in_project(&machine, &["mcp.json", "--undo"]);
+    assert_eq!(machine.text("project/mcp.json"), entries);
+    let output = wrap_in_project(&machine, &["../cline_mcp_settings.json"]);
+    assert!(!stdout(&output).contains(because), "{output:?}");
+    assert!(!machine.text("cline_mcp_settings.json").contains("\"git\""));
+}
+
+#[test]
 fn the_allowlist_of_cursor() {
     let list =
         r#"{"mcpAllowlist": ["git:git_status", "*:now"], /* mine */ "terminalAllowlist": ["git"]}"#;

@@ -67,9 +67,10 @@ impl Hints {
         self.destructive.is_none() && self.read_only != Some(true)
     }
 
-    /// Returns true if the server declares the tool destructive.
+    /// Returns true if the server declares the tool destructive. A statement beside it that the tool is read-only does not change that:
+    /// of two statements that contradict each other, the stricter one counts.
     pub fn is_stated_destructive(&self) -> bool {
-        self.destructive == Some(true) && self.read_only != Some(true)
+        self.destructive == Some(true)
     }
 
     /// Returns the annotations that follow from the hints, with the MCP defaults for omitted ones.
@@ -410,6 +411,20 @@ mod tests {
                 ..Hints::default()
             },
             ..Tool::new("bank", "pay")
+        }
+    }
+
+    #[test]
+    fn a_tool_is_stated_destructive_whatever_is_stated_beside_it() {
+        for read_only in [None, Some(false), Some(true)] {
+            let hints = |destructive| Hints {
+                read_only,
+                destructive,
+                ..Hints::default()
+            };
+            assert!(hints(Some(true)).is_stated_destructive());
+            assert!(!hints(Some(false)).is_stated_destructive());
+            assert!(!hints(None).is_stated_destructive());
         }
     }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Number, number};
+use super::{Number, number, unique_keys};
 use indexmap::IndexMap;
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -184,6 +184,18 @@ impl Value {
             let reason = format!("the number `{number}` does not fit into 64 bits");
             return Err(serde::de::Error::custom(reason));
         }
+        Ok(value)
+    }
+
+    /// Parses one JSON value that a person has written.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`from_json`](Self::from_json), and an error that names a key which an object has twice: it is unknown which of the
+    /// two values is meant.
+    pub fn from_written_json(text: &str) -> Result<Self, serde_json::Error> {
+        let value = Self::from_json(text)?;
+        unique_keys::check(text)?;
         Ok(value)
     }
 

@@ -5,6 +5,7 @@
 mod json;
 mod json_size;
 pub mod number;
+mod unique_keys;
 
 pub use json::{Hashing, Object, Value};
 pub use json_size::{JsonSize, SharedPart};

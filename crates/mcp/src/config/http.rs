@@ -48,6 +48,8 @@ impl ServerReader<'_> {
             return text;
         }
         let problem = match Url::parse(text.trim()) {
+            // Whether it is valid is known once its variables are expanded.
+            _ if self.has_variable(&text) => None,
             Ok(url) if !matches!(url.scheme(), "http" | "https") => {
                 Some("must begin with `https://` or `http://`")
             }
@@ -56,8 +58,6 @@ impl ServerReader<'_> {
                 Some("must not contain a password")
             }
             Ok(_) => None,
-            // A command that only inspects the file expands no variables.
-            Err(_) if text.contains("${") => None,
             Err(_) => Some("is not an address"),
         };
         if let Some(problem) = problem {
@@ -102,7 +102,7 @@ impl ServerReader<'_> {
                     &format!("`{name}` is not the name of a header"),
                     "use letters, digits and `-`",
                 );
-            } else if HeaderValue::from_str(&value).is_err() {
+            } else if HeaderValue::from_str(&value).is_err() && !self.has_variable(&value) {
                 self.problem(
                     &field,
                     &format!("the value of the header `{name}` has invalid characters"),

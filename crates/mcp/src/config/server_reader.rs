@@ -161,6 +161,12 @@ impl<'a> ServerReader<'a> {
         }
     }
 
+    /// Returns true if a text has variables that are not expanded, as for a person who looks at the file: whether it is valid depends on them.
+    #[cfg(feature = "http")]
+    pub(super) fn has_variable(&self, text: &str) -> bool {
+        self.lookup.is_none() && text.contains("${")
+    }
+
     fn read_duration(&mut self, field: &str, value: &Value) -> Option<Duration> {
         let duration = parse_duration(value);
         if duration.is_none() {

@@ -1,5 +1,6 @@
 //! Decoding of incoming messages. Most of them bypass `rmcp` and go to the router.
 
+use planwright_core::text::visible;
 use rmcp::RoleClient;
 use rmcp::model::{
     ClientRequest, CustomNotification, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
@@ -10,6 +11,7 @@ use rmcp::service::TxJsonRpcMessage;
 use super::envelope;
 use super::router::{ResponseRouter, RouteResult};
 use crate::transport::stdio::pipe::repair_text;
+use crate::transport::stdio::process::truncate_message;
 
 /// Records an outgoing handshake request at the router. Must be called in the order of the messages.
 pub(crate) fn record_outgoing(router: &ResponseRouter, message: &TxJsonRpcMessage<RoleClient>) {
@@ -31,7 +33,23 @@ pub(crate) fn decode(
     // Most messages are valid, so the repair runs only after a failure.
     decode_valid(router, bytes, related)
         .or_else(|| decode_valid(router, repair_text(bytes)?.as_bytes(), related))
-        .or_else(|| Some(empty_response(router.fail_unreadable(bytes, related)?)))
+        .or_else(|| match router.fail_unreadable(bytes, related) {
+            Some(id) => Some(empty_response(id)),
+            None => {
+                warn_about_unknown_line(bytes);
+                None
+            }
+        })
+}
+
+/// Logs a line that is no message, such as what a program prints on its standard output.
+fn warn_about_unknown_line(bytes: &[u8]) {
+    let line = String::from_utf8_lossy(bytes);
+    let line = line.trim();
+    if !line.is_empty() {
+        let line = visible(&truncate_message(line)).into_owned();
+        tracing::warn!("a server sent a line that is no message of MCP: `{line}`");
+    }
 }
 
 fn decode_valid(

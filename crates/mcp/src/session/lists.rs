@@ -322,12 +322,14 @@ fn read_tool(server: &ServerName, trusted: bool, name: &Arc<str>, entry: &Value)
     }
 }
 
-/// Reads the hints of a `tools/list` entry. A hint that is not a boolean counts as missing.
+/// Reads the hints of a `tools/list` entry. A hint that is not a boolean counts as missing, except that a tool whose `destructiveHint` is
+/// something else than `false` may destroy something.
 fn read_hints(stated: Option<&Value>) -> Hints {
-    let hint = |name: &str| stated.and_then(|stated| stated.get(name)?.as_bool());
+    let field = |name: &str| stated?.get(name).filter(|value| !value.is_null());
+    let hint = |name: &str| field(name).and_then(Value::as_bool);
     Hints {
         read_only: hint("readOnlyHint"),
-        destructive: hint("destructiveHint"),
+        destructive: field("destructiveHint").map(|value| value.as_bool() != Some(false)),
         idempotent: hint("idempotentHint"),
         open_world: hint("openWorldHint"),
     }

@@ -12,6 +12,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use planwright_core::Value;
+use planwright_core::text::visible;
 use rmcp::model::RequestId;
 use tokio::sync::oneshot;
 
@@ -33,6 +34,8 @@ struct RouterState {
     pending: HashMap<RequestId, oneshot::Sender<RequestOutcome>>,
     handshakes: HashMap<RequestId, Option<Value>>,
     is_closed: bool,
+    /// The greatest number of a request so far.
+    last_number: i64,
 }
 
 impl RouterState {
@@ -95,6 +98,9 @@ impl ResponseRouter {
     pub(crate) fn register(&self, id: RequestId) -> oneshot::Receiver<RequestOutcome> {
         let (sender, receiver) = oneshot::channel();
         let mut state = self.state();
+        if let RequestId::Number(number) = id {
+            state.last_number = state.last_number.max(number);
+        }
         if !state.is_closed {
             state.pending.insert(id, sender);
         }
@@ -217,8 +223,17 @@ impl ResponseRouter {
             }
             // Over HTTP, `rmcp` repeats the handshake by itself when the server has dropped the session.
             None if [DISCOVER, INITIALIZE].contains(&id) => RouteResult::ForRmcp,
-            // The late response to a cancelled request.
-            None if self.handler.get().is_some() => RouteResult::Routed(Some(id)),
+            None if self.handler.get().is_some() => {
+                // A number of the past is that of a cancelled request, whose response is late.
+                let is_late =
+                    matches!(id, RequestId::Number(number) if number <= state.last_number);
+                if !is_late {
+                    let id = id.to_string();
+                    let id = visible(&id);
+                    tracing::warn!("a server answered the request `{id}`, which was never sent");
+                }
+                RouteResult::Routed(Some(id))
+            }
             None => RouteResult::ForRmcp,
         }
     }

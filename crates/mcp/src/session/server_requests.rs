@@ -225,10 +225,16 @@ impl ServerMessageHandler for ServerRequestHandler {
 /// Returns the response to a request that no client can answer.
 fn default_response(method: &str) -> Result<Value, UpstreamError> {
     match method {
-        "elicitation/create" => Ok(Value::object([("action", Value::from("decline"))])),
+        "elicitation/create" => Ok(cancelled_elicitation()),
         "roots/list" => Ok(Value::object([("roots", Value::list([]))])),
         _ => Err(UpstreamError::new(UpstreamError::UNKNOWN_METHOD, method)),
     }
+}
+
+/// Returns the response to an elicitation that nobody was asked about. It is not `decline`, because no person has declined.
+pub(crate) fn cancelled_elicitation() -> Value {
+    tracing::warn!("a server asked a question that no client can answer, so it was cancelled");
+    Value::object([("action", Value::from("cancel"))])
 }
 
 fn error_data(error: UpstreamError) -> ErrorData {

@@ -15,7 +15,7 @@ use crate::object::{with, without};
 use crate::session::caller::{Caller, UpstreamClient, UpstreamError};
 use crate::session::open_session::Session;
 use crate::session::router::RequestError;
-use crate::session::server_requests::ServerRequestHandler;
+use crate::session::server_requests::{ServerRequestHandler, cancelled_elicitation};
 
 /// The `_meta` field that carries the idempotency key of a call.
 const IDEMPOTENCY_KEY: &str = "planwright/idempotency-key";
@@ -229,7 +229,7 @@ fn rejection(error: UpstreamError) -> ToolError {
 }
 
 /// Sends the input requests of `result` to the caller, concurrently, and returns the responses. Without a caller, an
-/// elicitation is declined, and any other request fails.
+/// elicitation is cancelled, and any other request fails.
 async fn send_input_requests(
     result: &Value,
     server_requests: &ServerRequestHandler,
@@ -248,10 +248,9 @@ async fn send_input_requests(
         };
         match response {
             Some(response) => Ok((Arc::clone(key), response)),
-            // MCP defines a way to decline for elicitations only.
+            // MCP defines a way not to answer for elicitations only.
             None if method == "elicitation/create" => {
-                let no = Value::object([("action", Value::from("decline"))]);
-                Ok((Arc::clone(key), no))
+                Ok((Arc::clone(key), cancelled_elicitation()))
             }
             None => {
                 let message = format!("the tool asks for `{method}`, which is not offered");

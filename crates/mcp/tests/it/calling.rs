@@ -120,7 +120,7 @@ async fn an_answer_that_cannot_be_read_leaves_the_outcome_unknown() {
 }
 
 #[tokio::test]
-async fn declines_what_servers_ask_for() {
+async fn cancels_what_servers_ask_for() {
     let cases = [
         json!({"ask": {"method": "elicitation/create", "params": {"message": "Sure?", "requestedSchema": {"type": "object", "properties": {}}}}}),
         json!({"ask": {"method": "roots/list"}}),
@@ -132,12 +132,12 @@ async fn declines_what_servers_ask_for() {
         json!({"input_required": {}}),
     ];
     assert_snapshot!(join_all(cases.map(outcome_of)).await.join("\n"), @r#"
-    {"result":{"action":"decline"}} text "{\"result\":{\"action\":\"decline\"}}"
+    {"result":{"action":"cancel"}} text "{\"result\":{\"action\":\"cancel\"}}"
     {"result":{"roots":[]}} text "{\"result\":{\"roots\":[]}}"
     {"error":{"code":-32601,"message":"sampling/createMessage"}} text "{\"error\":{\"code\":-32601,\"message\":\"sampling/createMessage\"}}"
     {"result":{}} text "{\"result\":{}}"
     {"error":{"code":-32601,"message":"made/up"}} text "{\"error\":{\"code\":-32601,\"message\":\"made/up\"}}"
-    {"q":{"action":"decline"}} text "{\"q\":{\"action\":\"decline\"}}"
+    {"q":{"action":"cancel"}} text "{\"q\":{\"action\":\"cancel\"}}"
     tool: the tool asks for `sampling/createMessage`, which is not offered
     tool: the tool asked for more input 10 times (unknown)
     "#);

@@ -29,7 +29,7 @@ pub(crate) fn wrap(arguments: &WrapArguments, printer: Printer) -> Result<Exit, 
     let mut done = Vec::new();
     for place in &places {
         let file = if arguments.undo {
-            undo(place, arguments.dry_run)?
+            undo(place, &around, arguments.dry_run)?
         } else {
             put_in_front(place, &around, arguments.dry_run)?
         };
@@ -106,8 +106,9 @@ fn put_in_front(
         entry: entry(place, &file)?,
         file: &file,
     };
-    let wrapped = super::edit::wrap(&text, known.as_deref(), &section, &super::report::reason)
-        .map_err(explain)?;
+    let is_own = place.is_own(around);
+    let stays = |name: &str, server: &Value| super::report::reason(name, server, is_own);
+    let wrapped = super::edit::wrap(&text, known.as_deref(), &section, &stays).map_err(explain)?;
     let changed = !wrapped.moved.is_empty();
     let mut report = report(place, &gateway_files);
     report.stay = wrapped
@@ -163,7 +164,11 @@ fn put_in_front(
 }
 
 /// Puts the servers of one list back; `None` if none were moved.
-fn undo(place: &ServerListPlace, dry_run: bool) -> Result<Option<WrappedFileV1>, CommandError> {
+fn undo(
+    place: &ServerListPlace,
+    around: &PathEnvironment,
+    dry_run: bool,
+) -> Result<Option<WrappedFileV1>, CommandError> {
     let gateway_files = GatewayFiles::of(place)?;
     let Some(wrapped) = super::place::read(&gateway_files.servers)? else {
         return Ok(None);
@@ -196,8 +201,10 @@ fn undo(place: &ServerListPlace, dry_run: bool) -> Result<Option<WrappedFileV1>,
     let mut restored = super::edit::unwrap(&text, &wrapped, &section)
         .map_err(|problem| explain(&place.file, problem))?;
     let backup = super::place::read(&gateway_files.backup)?;
+    let is_own = place.is_own(around);
+    let stays = |name: &str, server: &Value| super::report::reason(name, server, is_own);
     let as_it_was = backup.filter(|backup| {
-        let again = super::edit::wrap(backup, None, &section, &super::report::reason);
+        let again = super::edit::wrap(backup, None, &section, &stays);
         again.is_ok_and(|again| again.client == text && again.gateway_text == wrapped)
     });
     let is_exact = as_it_was.is_some();

@@ -194,8 +194,8 @@ const HARMLESS: &[&str] = &[
     "tags",
 ];
 
-/// Returns the reason why a server has to stay with its client; `None` if it can move.
-pub(crate) fn reason(name: &str, server: &Value) -> Option<String> {
+/// Returns the reason why a server has to stay with its client; `None` if it can move. `is_own` is true for an entry in the user's own file.
+pub(crate) fn reason(name: &str, server: &Value, is_own: bool) -> Option<String> {
     let starts_us = |command: &str| {
         let file = command.rsplit(['/', '\\']).next().unwrap_or_default();
         matches!(file, "planwright" | "planwright.exe")
@@ -224,6 +224,13 @@ pub(crate) fn reason(name: &str, server: &Value) -> Option<String> {
     }
     if !config.disabled.is_empty() {
         return Some("it is disabled".to_owned());
+    }
+    // Behind the gateway, the field would relax rules, as if the user had written it.
+    if !is_own && config.servers.iter().any(|server| server.trusted) {
+        return Some(
+            "a project's file cannot make it `trusted`: remove the field, then wrap it again"
+                .to_owned(),
+        );
     }
     let fields = warnings
         .iter()

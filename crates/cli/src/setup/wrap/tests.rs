@@ -248,7 +248,7 @@ fn what_came_meanwhile_is_not_lost() {
 #[test]
 fn servers_that_only_their_client_can_start() {
     let check = |server: &str, expected: Option<&str>| {
-        let reason = report::reason("s", &Value::from_json(server).unwrap());
+        let reason = report::reason("s", &Value::from_json(server).unwrap(), true);
         assert_eq!(reason.as_deref(), expected, "{server}");
     };
     check(
@@ -279,7 +279,7 @@ fn servers_that_only_their_client_can_start() {
         r#"{"command": "/usr/bin/planwright", "args": ["serve"]}"#,
         Some("it is planwright itself"),
     );
-    assert!(report::reason("s", &Value::from_json("{}").unwrap()).is_some());
+    assert!(report::reason("s", &Value::from_json("{}").unwrap(), true).is_some());
 }
 
 #[test]

@@ -137,13 +137,17 @@ fn reads_tools() {
          "annotations": {"title": "other", "readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false}},
         {"name": "kills", "annotations": {"destructiveHint": true}},
         {"name": "looks", "annotations": {"destructiveHint": true, "readOnlyHint": true}},
+        {"name": "text", "annotations": {"destructiveHint": "true"}},
+        {"name": "null", "annotations": {"destructiveHint": null}},
         {"name": "old", "annotations": {"title": "Old", "readOnlyHint": "yes"}, "icons": [{}]},
         {"name": ""}, {"name": 3}, 7
     ]"#, false), @r#"
     s.bare None None do {} {}
     s.full Some("Full") Some("Does.") ri {"type":"object"} {"type":"array"}
     s.kills None None doa {} {}
-    s.looks None None rdo {} {}
+    s.looks None None rdoa {} {}
+    s.text None None doa {} {}
+    s.null None None do {} {}
     s.old Some("Old") None do {} {}
     the server `s` lists a tool without a name, which was left out
     the server `s` lists a tool without a name, which was left out

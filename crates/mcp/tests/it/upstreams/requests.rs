@@ -87,19 +87,19 @@ async fn a_client_gets_only_declared_requests() {
     let result = raw_call(&upstreams, "tool", Some(caller(&client)))
         .await
         .unwrap();
-    assert_snapshot!(result.get("structuredContent").unwrap(), @r#"{"result":{"action":"decline"}}"#);
+    assert_snapshot!(result.get("structuredContent").unwrap(), @r#"{"result":{"action":"cancel"}}"#);
     assert_eq!(client.lines(), [""; 0]);
     upstreams.shutdown().await;
 }
 
 #[tokio::test]
-async fn a_request_without_a_client_is_declined() {
+async fn a_request_without_a_client_is_cancelled() {
     let upstreams = ready(json!({
         "revisions": ["2025-11-25"], "tools": [{"name": "tool", "does": {"ask": question()}}]
     }))
     .await;
     let result = raw_call(&upstreams, "tool", None).await.unwrap();
-    assert_snapshot!(result.get("structuredContent").unwrap(), @r#"{"result":{"action":"decline"}}"#);
+    assert_snapshot!(result.get("structuredContent").unwrap(), @r#"{"result":{"action":"cancel"}}"#);
     upstreams.shutdown().await;
 }
 
@@ -179,9 +179,9 @@ async fn calls_of_plans_ask_their_client() {
     roots/list? null
     "#);
     assert_snapshot!(check_plan(questions.clone(), None).await, @"tool: the tool asks for `roots/list`, which is not offered");
-    assert_snapshot!(check_plan(json!({"q": question()}), None).await, @r#"{"q":{"action":"decline"}} text "{\"q\":{\"action\":\"decline\"}}""#);
+    assert_snapshot!(check_plan(json!({"q": question()}), None).await, @r#"{"q":{"action":"cancel"}} text "{\"q\":{\"action\":\"cancel\"}}""#);
     assert_snapshot!(check_plan(json!({"q": question()}), Some(&refusing())).await, @r#"
-    {"q":{"action":"decline"}} text "{\"q\":{\"action\":\"decline\"}}"
+    {"q":{"action":"cancel"}} text "{\"q\":{\"action\":\"cancel\"}}"
     elicitation/create? {"message":"Sure?","odd":[1.0],"requestedSchema":{"type":"object","properties":{}}}
     "#);
     assert_snapshot!(check_plan(json!({"q": {"method": "made/up"}}), Some(&yes())).await, @"tool: the tool asks for `made/up`, which is not offered");
