@@ -12,7 +12,7 @@ use crate::plan::{
 };
 use crate::{Plan, PlanDigest, Step, Value};
 
-/// The digest of a plan, which receives the steps one by one: the check adds each one while it is at it.
+/// The digest of a plan, which receives the steps one by one, as the check goes through them.
 pub(super) struct PlanDigestWriter<'p> {
     plan: &'p Plan,
     writer: DigestWriter,

@@ -21,6 +21,9 @@ use crate::plan::{Action, Alternative, Form, Node, Output, Read, Source};
 use crate::schema::Type;
 use crate::{Catalog, Diagnostics, Hashing, Lookup, Object, Plan, PlanDigest, Step, StepId, Tool};
 
+/// The number of steps that one pass after the other looks at.
+const STEPS_AT_A_TIME: usize = 16;
+
 /// Checks `plan` against `context`. Returns every diagnostic at once and, if none of them is an error, the plan that an
 /// engine can run.
 pub fn check(plan: Plan, context: &CheckContext<'_>) -> (Option<CheckedPlan>, Diagnostics) {
@@ -182,29 +185,38 @@ fn check_plan(
         policy::check_length(&resolved, usage, reporter);
     };
     path_texts.check_output(&mut reporter);
-    // One walk for all that looks at the parts of a step: a large plan does not fit into the caches of a processor.
-    for (index, step) in resolved.steps() {
-        ResolvedPlan::each_use_in_step(index, step, &mut |usage| check_use(usage, &mut reporter));
-        references::check_conditions(&types, (index, step), &mut reporter);
-        arguments::check(
-            &resolved,
-            &types,
-            (index, step),
-            &mut malformed,
-            &mut reporter,
-        );
-        arguments::check_extraction(step, &mut reporter);
-        path_texts.check_step(step, &mut reporter);
-        policy::check_tool(&resolved, (index, step), &mut reporter);
-        policy::check_limits(step, limits, &mut reporter);
+    // The passes over the parts of steps take a few of them at a time: a large plan does not fit into the caches of a processor.
+    let steps: Vec<_> = resolved.steps().collect();
+    for steps in steps.chunks(STEPS_AT_A_TIME) {
+        for &(index, step) in steps {
+            ResolvedPlan::each_use_in_step(index, step, &mut |usage| {
+                check_use(usage, &mut reporter);
+            });
+            references::check_conditions(&types, (index, step), &mut reporter);
+        }
+        for &(index, step) in steps {
+            arguments::check(
+                &resolved,
+                &types,
+                (index, step),
+                &mut malformed,
+                &mut reporter,
+            );
+            arguments::check_extraction(step, &mut reporter);
+            path_texts.check_step(step, &mut reporter);
+            policy::check_tool(&resolved, (index, step), &mut reporter);
+            policy::check_limits(step, limits, &mut reporter);
+        }
         // What follows is for a plan without errors.
         if reporter.has_errors() {
             flow = None;
             continue;
         }
-        digest.add(step, resolved.sub_plan(index));
-        if let Some(flow) = &mut flow {
-            flow.label_up_to(index);
+        for &(index, step) in steps {
+            digest.add(step, resolved.sub_plan(index));
+        }
+        if let (Some(flow), Some((last, _))) = (&mut flow, steps.last()) {
+            flow.label_up_to(*last);
         }
     }
     resolved.each_use_in_output(&mut |usage| check_use(usage, &mut reporter));

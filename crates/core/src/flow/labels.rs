@@ -13,7 +13,7 @@ use std::sync::Arc;
 use self::lengths::Length;
 use self::open::{OpenId, OpenValues};
 use super::expression::Scratch;
-use super::graph::{Flags, LabelGraph, LabelOrigin, NodeId, Passage, PassageId};
+use super::graph::{CallId, Flags, LabelGraph, LabelOrigin, NodeId, Passage, PassageId};
 use super::outputs::{ANY_KEY, IsList, PartId, ToolOutputs, may_have_fields};
 use super::policy::FlowPolicy;
 use super::report::ValueLabels;
@@ -22,6 +22,9 @@ use crate::{Hashing, Schema, Tool, ToolName, Value};
 
 /// Maximum nesting of labels; deeper values get one label. A plan may pass a value through thousands of steps.
 const MAX_NESTING: u16 = 500;
+
+/// Maximum nesting of values whose parts are not stored: to find these again costs less than to store them.
+const MAX_UNSTORED_NESTING: u16 = 3;
 
 /// Maximum number of steps that room is made for before there are labels.
 const MAX_EXPECTED_STEPS: usize = 1_000;
@@ -123,6 +126,8 @@ enum Keys {
 struct LabelledOutput {
     step: Arc<str>,
     tool: ToolId,
+    /// The call in the graph, once a part of its output has a node.
+    call: Option<CallId>,
 }
 
 /// A labelled value.
@@ -343,7 +348,11 @@ impl<'a> LabelStore<'a> {
     pub(super) fn output(&mut self, step: Arc<str>, tool: ToolId) -> LabelsId {
         let part = PartId::WHOLE;
         let call = position(self.outputs.len());
-        self.outputs.push(LabelledOutput { step, tool });
+        self.outputs.push(LabelledOutput {
+            step,
+            tool,
+            call: None,
+        });
         self.push(Labels::Output(OutputPart { call, part }))
     }
 
@@ -552,6 +561,14 @@ impl<'a> LabelStore<'a> {
         id
     }
 
+    /// Returns true if what was found about parts of a value is stored. Of a choice it always is: it may have any number of
+    /// alternatives.
+    fn is_stored(&self, id: LabelsId, labels: Labels) -> bool {
+        let value = self.values.get(id.0 as usize);
+        matches!(labels, Labels::AnyOf(_))
+            || value.is_none_or(|value| value.nesting > MAX_UNSTORED_NESTING)
+    }
+
     fn get(&self, id: LabelsId) -> Labels {
         let known = self.values.get(id.0 as usize);
         known.map_or(Labels::List(self.nothing), |value| value.labels)
@@ -612,16 +629,18 @@ impl<'a> LabelStore<'a> {
         if let Some(known) = self.output_nodes.get(&output) {
             return *known;
         }
-        let call = self.outputs.get(output.call as usize);
-        let tool = call.and_then(|call| Some((call, self.tools.get(call.tool.0 as usize)?)));
+        let called = self.outputs.get_mut(output.call as usize);
+        let tool =
+            called.and_then(|called| Some((self.tools.get(called.tool.0 as usize)?, called)));
         let node = match tool {
-            Some((call, tool)) => {
-                let stated = self.stated.get(&call.step).copied().unwrap_or_default();
+            Some((tool, called)) => {
+                let stated = self.stated.get(&called.step).copied().unwrap_or_default();
                 let labels: Rc<[_]> = tool.labels(output.part);
                 let start = self.pending.len();
-                let call = self
-                    .graph
-                    .add_call(Arc::clone(&call.step), Arc::clone(tool.name.text()));
+                let call = *called.call.get_or_insert_with(|| {
+                    let (step, tool) = (Arc::clone(&called.step), Arc::clone(tool.name.text()));
+                    self.graph.add_call(step, tool)
+                });
                 for (field, flags) in labels.iter() {
                     let mut flags = *flags;
                     flags.add(stated);

@@ -166,6 +166,12 @@ impl<'a> ArgumentRules<'a> {
         next
     }
 
+    /// Returns true if a rule applies to the parameter itself.
+    fn covers(&self, id: ParameterId) -> bool {
+        let parameter = self.parameter(id);
+        parameter.is_none_or(|one| one.guard.is_some() || one.leaves.is_some())
+    }
+
     fn parameter(&self, id: ParameterId) -> Option<&ToolParameter> {
         self.parameters.get(id.0 as usize)
     }
@@ -237,10 +243,7 @@ impl ArgumentRules<'_> {
     /// or may apply to a field inside. `shape` is the type of all arguments.
     pub(super) fn concern(&mut self, key: &Arc<str>, node: &Node, shape: &Type) -> bool {
         let id = self.field(ALL_ARGUMENTS, key);
-        let Some(parameter) = self.parameter(id) else {
-            return true;
-        };
-        if parameter.guard.is_some() || parameter.leaves.is_some() {
+        if self.covers(id) {
             return true;
         }
         match &node.kind {
@@ -449,6 +452,17 @@ impl ArgumentWalk<'_, '_, '_> {
         state: State,
     ) {
         let field = self.rules.field(at, key);
+        self.visit_field(field, part, shape, labels, state);
+    }
+
+    fn visit_field(
+        &mut self,
+        field: ParameterId,
+        part: ArgumentPart<'_>,
+        shape: &Type,
+        labels: LabelsId,
+        state: State,
+    ) {
         self.depth += 1;
         self.visit(part, shape, labels, field, state);
         self.depth -= 1;
@@ -461,20 +475,23 @@ impl ArgumentWalk<'_, '_, '_> {
             }
             NodeKind::Object(fields) => {
                 for field in fields {
+                    let id = self.rules.field(at, &field.key);
+                    let has_parts = match &field.value.kind {
+                        NodeKind::Text(_) => false,
+                        NodeKind::Literal(value) => {
+                            matches!(value, Value::Object(_) | Value::List(_))
+                        }
+                        NodeKind::Reference(_) | NodeKind::Object(_) | NodeKind::List(_) => true,
+                    };
+                    // The usual case: a text or a number that no rule is about.
+                    if !has_parts && !self.rules.covers(id) {
+                        continue;
+                    }
                     let labels = self.store.field(labels, &field.key);
                     // Of a text or a number, the type does not matter.
-                    let shape = match &field.value.kind {
-                        NodeKind::Text(_)
-                        | NodeKind::Literal(
-                            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_),
-                        ) => Type::Any,
-                        NodeKind::Literal(Value::Object(_) | Value::List(_))
-                        | NodeKind::Reference(_)
-                        | NodeKind::Object(_)
-                        | NodeKind::List(_) => shape.property(&field.key).unwrap_or(Type::Any),
-                    };
-                    let part = ArgumentPart::Node(&field.value);
-                    self.field(&field.key, part, &shape, labels, at, state);
+                    let shape = has_parts.then(|| shape.property(&field.key)).flatten();
+                    let shape = shape.unwrap_or(Type::Any);
+                    self.visit_field(id, ArgumentPart::Node(&field.value), &shape, labels, state);
                 }
             }
             NodeKind::List(items) => {

@@ -156,7 +156,9 @@ pub(super) const BUILTIN_VERBS: &[&str] = &["delete", "remove", "cancel", "reser
 pub(super) fn builtin_verb(tool: &Tool) -> Option<&'static str> {
     // Some servers put a namespace before the name.
     let name = tool.name.rsplit(['.', '/', ':']).next()?;
-    let name = name.rsplit("__").next()?;
+    // Names are short, so a plain loop over the bytes is faster than a search.
+    let separator = name.as_bytes().windows(2).rposition(|pair| pair == b"__");
+    let name = separator.map_or(Some(name), |at| name.get(at + 2..))?;
     BUILTIN_VERBS.iter().copied().find(|verb| {
         let Some((start, rest)) = name.split_at_checked(verb.len()) else {
             return false;

@@ -1,4 +1,4 @@
-//! The passes of a check. Each looks at the whole plan and reports every problem of its kind.
+//! The passes of a check. Each reports every problem of its kind, some for the whole plan and some for a step at a time.
 
 pub(super) mod arguments;
 pub(super) mod cycles;

@@ -44,7 +44,8 @@ impl LabelStore<'_> {
             }
             Labels::AnyOf(_) | Labels::With(..) | Labels::Distinct(..) | Labels::Passed(..) => {}
         }
-        if let Some(known) = self.lengths.get(&id) {
+        let is_stored = self.is_stored(id, labels);
+        if is_stored && let Some(known) = self.lengths.get(&id) {
             return *known;
         }
         let length = match labels {
@@ -91,7 +92,9 @@ impl LabelStore<'_> {
             }
             _ => Length::default(),
         };
-        self.lengths.insert(id, length);
+        if is_stored {
+            self.lengths.insert(id, length);
+        }
         length
     }
 
@@ -117,7 +120,8 @@ impl LabelStore<'_> {
         if labels.is_simple() {
             return self.item(id);
         }
-        if let Some(known) = self.first_items.get(&id) {
+        let is_stored = self.is_stored(id, labels);
+        if is_stored && let Some(known) = self.first_items.get(&id) {
             return *known;
         }
         let item = match labels {
@@ -133,7 +137,9 @@ impl LabelStore<'_> {
             }
             _ => self.item(id),
         };
-        self.first_items.insert(id, item);
+        if is_stored {
+            self.first_items.insert(id, item);
+        }
         item
     }
 }

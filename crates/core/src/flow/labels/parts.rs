@@ -168,8 +168,10 @@ impl LabelStore<'_> {
     }
 
     fn field_of_parts(&mut self, id: LabelsId, labels: Labels, key: &Arc<str>) -> LabelsId {
-        let cache_key = (id, Arc::clone(key));
-        if let Some(known) = self.fields.get(&cache_key) {
+        let cache_key = self.is_stored(id, labels).then(|| (id, Arc::clone(key)));
+        if let Some(cache_key) = &cache_key
+            && let Some(known) = self.fields.get(cache_key)
+        {
             return *known;
         }
         let field = match labels {
@@ -186,7 +188,9 @@ impl LabelStore<'_> {
             }
             _ => id,
         };
-        self.fields.insert(cache_key, field);
+        if let Some(cache_key) = cache_key {
+            self.fields.insert(cache_key, field);
+        }
         field
     }
 
