@@ -83,8 +83,13 @@ impl PlanHost {
         let Some(parameter) = guarded.first() else {
             return Ok(false);
         };
+        let what = if parameter.is_empty() {
+            "calls a guarded tool".to_owned()
+        } else {
+            format!("writes the guarded parameter `{parameter}`")
+        };
         let reason = format!(
-            "{}: its author has read untrusted text and writes the guarded parameter `{parameter}`",
+            "{}: its author has read untrusted text and {what}",
             Code::UntrustedArgument,
         );
         if policy.violation == OnViolation::Deny {

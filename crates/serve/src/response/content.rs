@@ -269,7 +269,11 @@ pub(crate) fn steps_with_blocks<'a>(
     fn has_blocks(step: &StepSummary) -> bool {
         !step.content.is_empty() || step.parts.iter().any(has_blocks)
     }
-    let mut with_blocks = summary.steps.iter().filter(|step| has_blocks(step)).peekable();
+    let mut with_blocks = summary
+        .steps
+        .iter()
+        .filter(|step| has_blocks(step))
+        .peekable();
     // Most runs have none.
     let is_needed = with_blocks.peek().is_some();
     let selection = is_needed.then(|| Selection::of(summary, plan));

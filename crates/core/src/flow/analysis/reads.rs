@@ -8,12 +8,12 @@ use crate::check::{DependencyKind, error_type};
 use crate::expression::has_calls;
 use crate::flow::expression::{BoundLabels, expression_labels};
 use crate::flow::graph::{Flags, LabelOrigin, NodeId, Passage};
-use crate::flow::labels::{LabelStore, LabelsId};
+use crate::flow::labels::{ItemSource, LabelStore, LabelsId};
 use crate::flow::parameters::{ArgumentPart, arguments};
 use crate::flow::report_builder::StepParameter;
 use crate::plan::{
-    Alternative, ExternalValue, ForEach, Form, Node, NodeKind, OnError, Read, Reference, Segment,
-    Source, TextPart,
+    Action, Alternative, ExternalValue, ForEach, Form, Node, NodeKind, OnError, Read, Reference,
+    Segment, Source, TextPart,
 };
 use crate::{CheckedStep, Expression, Place, Step, Tool};
 
@@ -117,17 +117,17 @@ impl<'a> Analysis<'a> {
         step: Option<u32>,
         form: &'a Form,
     ) -> LabelsId {
-        let mut labels_of = |alternative: &'a Alternative| match alternative {
-            Alternative::Read(read) => self.read(scope, step, read, &[]),
-            Alternative::Literal(value) => self.store.literal(value),
-            Alternative::Expression(expression) => self.expression(scope, step, expression),
-        };
         match form {
             Form::First(alternatives) => {
                 if let [only] = alternatives.as_slice() {
-                    return labels_of(only);
+                    return self.alternative(scope, step, only);
                 }
-                let values: Vec<_> = alternatives.iter().map(labels_of).collect();
+                let before = std::mem::replace(&mut self.store.counts_positions, true);
+                let mut values = Vec::with_capacity(alternatives.len());
+                for alternative in alternatives {
+                    values.push(self.alternative(scope, step, alternative));
+                }
+                self.store.counts_positions = before;
                 self.store.any_of(&values)
             }
             // That the others exist is not part of the value.
@@ -142,6 +142,19 @@ impl<'a> Analysis<'a> {
                 }
                 self.read(scope, step, last, &[])
             }
+        }
+    }
+
+    fn alternative(
+        &mut self,
+        scope: &PlanScope<'a, '_>,
+        step: Option<u32>,
+        alternative: &'a Alternative,
+    ) -> LabelsId {
+        match alternative {
+            Alternative::Read(read) => self.read(scope, step, read, &[]),
+            Alternative::Literal(value) => self.store.literal(value),
+            Alternative::Expression(expression) => self.expression(scope, step, expression),
         }
     }
 
@@ -189,9 +202,8 @@ impl<'a> Analysis<'a> {
                 None => self.store.nothing(),
             },
             Source::Item => self.item(scope, step),
-            Source::Index | Source::ExternalValue(ExternalValue::Environment, _) => {
-                self.store.nothing()
-            }
+            Source::Index => self.position(scope, step),
+            Source::ExternalValue(ExternalValue::Environment, _) => self.store.nothing(),
             Source::Last => match step {
                 Some(index) => self.own_round(scope, index),
                 None => self.store.nothing(),
@@ -294,6 +306,56 @@ impl<'a> Analysis<'a> {
         item
     }
 
+    /// Returns the labels of the position in a loop: what decides how many items or rounds there are.
+    fn position(&mut self, scope: &PlanScope<'a, '_>, step: Option<u32>) -> LabelsId {
+        let Some((index, (found, _))) = step.and_then(|index| Some((index, scope.step(index)?)))
+        else {
+            return self.store.nothing();
+        };
+        if let Some(for_each) = &found.for_each {
+            let over = self.list_of(scope, index, for_each);
+            return match self.store.count(over) {
+                Some(count) => self.store.number(count),
+                None => self.store.nothing(),
+            };
+        }
+        // The condition of a loop may read the round of the step.
+        let mut known = scope.known.borrow_mut();
+        let position = known.positions.entry(index);
+        let node = *position.or_insert_with(|| self.store.graph.open());
+        self.store.number(node)
+    }
+
+    /// Returns the source of what a step makes of each item of a list: the item, if it is read. Of a call, the arguments count:
+    /// what a tool returns for an item belongs to it.
+    pub(super) fn item_source(
+        &mut self,
+        scope: &PlanScope<'a, '_>,
+        index: u32,
+        step: &'a Step,
+        part: LabelsId,
+    ) -> ItemSource {
+        let with_item = step.for_each.as_ref().is_some_and(|each| each.with_item);
+        let mut is_read = with_item;
+        let mut look = |node: &Node| {
+            node.each_reference(&mut |reference| {
+                reference.each_read(&mut |read| is_read |= read.source == Source::Item);
+            });
+        };
+        look(&step.args);
+        if let Action::Value(value) = &step.action {
+            look(value);
+        }
+        match &step.action {
+            _ if !is_read => ItemSource::Other,
+            Action::Tool(_) => ItemSource::Counted,
+            Action::Value(_) | Action::Plan(_) => {
+                let item = self.item(scope, Some(index));
+                self.store.item_source(part, item)
+            }
+        }
+    }
+
     pub(super) fn own_round(&mut self, scope: &PlanScope<'a, '_>, index: u32) -> LabelsId {
         let known = scope.known.borrow().rounds.get(index);
         match known {
@@ -328,7 +390,7 @@ impl<'a> Analysis<'a> {
 
     /// Returns the label of whether a step has succeeded: of its condition, and of what may make it fail.
     fn outcome_of(&mut self, scope: &PlanScope<'a, '_>, index: u32) -> LabelsId {
-        let Some((step, _)) = scope.step(index) else {
+        let Some((step, checked)) = scope.step(index) else {
             return self.store.nothing();
         };
         let mut read = Vec::new();
@@ -340,6 +402,14 @@ impl<'a> Analysis<'a> {
             read.push(self.arguments_of(scope, index));
             if let Some(for_each) = &step.for_each {
                 read.push(self.list_of(scope, index, for_each));
+            }
+            // Whether a tool fails is its own answer.
+            if let Some(tool) = &checked.tool
+                && !tool.is_extraction()
+            {
+                let tool = self.store.tool(self.context.policy, tool);
+                let path = scope.step_path(step);
+                read.push(self.store.output(path, tool));
             }
         }
         if read.is_empty() {
