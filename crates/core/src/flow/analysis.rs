@@ -237,8 +237,6 @@ struct KnownLabels {
     lists: HashMap<u32, LabelsId, Hashing>,
     /// The items of loops.
     items: HashMap<u32, LabelsId, Hashing>,
-    /// The labels of the number of the round of steps that repeat, if it was read.
-    positions: HashMap<u32, NodeId, Hashing>,
     /// The labels of what each step reads as arguments, or computes.
     arguments: ByStep<LabelsId>,
     /// The labels of what is converted in a step, or in one before it, whose failure ends the plan.
@@ -551,19 +549,11 @@ impl<'a> Analysis<'a> {
         let conversions = std::mem::replace(&mut self.conversions, around_conversions);
         self.add_failures(scope, index, step, conversions);
         // The condition of a loop reads the round that has just ended. It decides further rounds, and which is the last.
-        let position = scope.known.borrow().positions.get(&index).copied();
-        if let Some(repeat) = &step.repeat
-            && (self.follows_control || position.is_some())
-        {
+        if let (Some(repeat), true) = (&step.repeat, self.follows_control) {
             let until = self.node(scope, Some(index), &repeat.until);
             let until = self.store.join(until);
-            if let Some(position) = position {
-                self.store.graph.extend(position, until);
-            }
-            if self.follows_control {
-                let presence = self.presence(scope, index);
-                self.store.graph.extend(presence, until);
-            }
+            let presence = self.presence(scope, index);
+            self.store.graph.extend(presence, until);
         }
     }
 

@@ -373,13 +373,6 @@ fn call(store: &mut LabelStore<'_>, function: &str, values: &[LabelsId]) -> Labe
             let counted = store.any_of(lists);
             store.sized(tuples, counted)
         }
-        ("size", [list]) => {
-            let size = store.number_from(values);
-            match store.count(*list) {
-                Some(count) => store.with(size, count),
-                None => size,
-            }
-        }
         // The value is one of the items, and all of them decide which one.
         ("min" | "max", [list]) => {
             let compared = store.join(*list);
@@ -397,8 +390,9 @@ fn call(store: &mut LabelStore<'_>, function: &str, values: &[LabelsId]) -> Labe
         ("slice", [list, rest @ ..]) => {
             let bounds = store.join_of(rest);
             let bounds = store.join(bounds);
-            let list = store.same_items(*list);
-            store.with(list, bounds)
+            let part = store.same_items(*list);
+            let part = store.with(part, bounds);
+            store.sized(part, *list)
         }
         (
             "size" | "int" | "uint" | "double" | "bool" | "contains" | "startsWith" | "endsWith"

@@ -324,11 +324,6 @@ impl<'a> LabelStore<'a> {
         self.push(Labels::Scalar(node))
     }
 
-    /// Returns the labels of a number or boolean.
-    pub(super) fn number(&mut self, node: NodeId) -> LabelsId {
-        self.push(Labels::Number(node))
-    }
-
     /// Returns the labels of a value that fits `shape` and has one label.
     pub(super) fn typed(&mut self, shape: &Type, node: NodeId) -> LabelsId {
         let id = TypeId(position(self.types.len()));

@@ -202,7 +202,11 @@ impl<'a> Analysis<'a> {
                 None => self.store.nothing(),
             },
             Source::Item => self.item(scope, step),
-            Source::Index => self.position(scope, step),
+            // An author who has read untrusted text may choose a number of rounds or items.
+            Source::Index if self.store.is_exposed() && counts_literals(scope, step) => {
+                self.store.planner()
+            }
+            Source::Index => self.store.nothing(),
             Source::ExternalValue(ExternalValue::Environment, _) => self.store.nothing(),
             Source::Last => match step {
                 Some(index) => self.own_round(scope, index),
@@ -306,26 +310,6 @@ impl<'a> Analysis<'a> {
         item
     }
 
-    /// Returns the labels of the position in a loop: what decides how many items or rounds there are.
-    fn position(&mut self, scope: &PlanScope<'a, '_>, step: Option<u32>) -> LabelsId {
-        let Some((index, (found, _))) = step.and_then(|index| Some((index, scope.step(index)?)))
-        else {
-            return self.store.nothing();
-        };
-        if let Some(for_each) = &found.for_each {
-            let over = self.list_of(scope, index, for_each);
-            return match self.store.count(over) {
-                Some(count) => self.store.number(count),
-                None => self.store.nothing(),
-            };
-        }
-        // The condition of a loop may read the round of the step.
-        let mut known = scope.known.borrow_mut();
-        let position = known.positions.entry(index);
-        let node = *position.or_insert_with(|| self.store.graph.open());
-        self.store.number(node)
-    }
-
     /// Returns the source of what a step makes of each item of a list: the item, if it is read. Of a call, the arguments count:
     /// what a tool returns for an item belongs to it.
     pub(super) fn item_source(
@@ -390,7 +374,7 @@ impl<'a> Analysis<'a> {
 
     /// Returns the label of whether a step has succeeded: of its condition, and of what may make it fail.
     fn outcome_of(&mut self, scope: &PlanScope<'a, '_>, index: u32) -> LabelsId {
-        let Some((step, checked)) = scope.step(index) else {
+        let Some((step, _)) = scope.step(index) else {
             return self.store.nothing();
         };
         let mut read = Vec::new();
@@ -402,14 +386,6 @@ impl<'a> Analysis<'a> {
             read.push(self.arguments_of(scope, index));
             if let Some(for_each) = &step.for_each {
                 read.push(self.list_of(scope, index, for_each));
-            }
-            // Whether a tool fails is its own answer.
-            if let Some(tool) = &checked.tool
-                && !tool.is_extraction()
-            {
-                let tool = self.store.tool(self.context.policy, tool);
-                let path = scope.step_path(step);
-                read.push(self.store.output(path, tool));
             }
         }
         if read.is_empty() {
@@ -469,6 +445,15 @@ fn may_convert(node: &Node) -> bool {
     let mut found = false;
     node.each_reference(&mut |reference| found |= has_calls(&reference.form));
     found
+}
+
+/// Returns true if the rounds of the step, or the items that it goes through, are counted by the plan itself.
+fn counts_literals(scope: &PlanScope<'_, '_>, step: Option<u32>) -> bool {
+    let found = step.and_then(|index| scope.step(index));
+    found.is_none_or(|(step, _)| match &step.for_each {
+        Some(each) => matches!(each.over.kind, NodeKind::Literal(_) | NodeKind::List(_)),
+        None => true,
+    })
 }
 
 /// The place of an expression.

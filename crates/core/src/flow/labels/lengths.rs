@@ -127,6 +127,8 @@ impl LabelStore<'_> {
                 let length = self.length_of(value);
                 Length {
                     chosen: self.joined_length([length.chosen, Some(other)]),
+                    // What chose the items decides how many there are.
+                    like: None,
                     ..length
                 }
             }
@@ -134,6 +136,7 @@ impl LabelStore<'_> {
                 let length = self.length_of(value);
                 Length {
                     distinct: self.joined_length([length.distinct, Some(other)]),
+                    like: None,
                     ..length
                 }
             }
@@ -144,10 +147,13 @@ impl LabelStore<'_> {
                     ..length
                 }
             }
-            Labels::Sized(value, like) => Length {
-                like: Some(like),
-                ..self.length_of(value)
-            },
+            Labels::Sized(value, like) => {
+                let length = self.length_of(value);
+                Length {
+                    like: Some(like),
+                    ..length
+                }
+            }
             Labels::Passed(value, passage) => {
                 let length = self.length_of(value);
                 let mut pass = |node| self.graph.passage(node, passage);
