@@ -9,9 +9,12 @@ use planwright_core::{Code, Tool, Value, flow};
 use planwright_engine::backend::ToolOutput;
 use planwright_engine::run::{StepStatus, StepSummary};
 use planwright_engine::{RunStatus, RunSummary};
+use planwright_mcp::UpstreamError;
 use planwright_mcp::gateway::{ClientId, GatewayClient};
 
 use crate::host::PlanHost;
+use crate::response::content;
+use crate::tools::arguments::BadRequest;
 
 /// Maximum number of exposed sessions that are recorded for one client. If there are more, all its sessions count as exposed.
 const MAX_SESSIONS: usize = 10_000;
@@ -61,31 +64,40 @@ impl PlanHost {
         self.settings.has_replicas || self.exposed_sessions().contains(client)
     }
 
-    /// Returns the reason to ask about a call without a plan, if its session has read untrusted text and writes a guarded
-    /// parameter itself.
-    pub(crate) fn guarded_literals(
+    /// Applies the flow policy to a call without a plan: its session may have read untrusted text and write a guarded parameter
+    /// itself. Then a person is asked about `asked`, with the reason. Returns true if so.
+    pub(crate) fn ask_about_literals(
         &self,
         client: &GatewayClient,
-        tool: &Tool,
+        asked: &mut Tool,
         arguments: &Value,
-    ) -> Option<Arc<str>> {
+    ) -> Result<bool, BadRequest> {
         if !self.is_exposed(client) {
-            return None;
+            return Ok(false);
         }
-        let policy = self.policy(client).flow?;
-        if policy.violation == OnViolation::Warn {
-            return None;
+        let policy = self.policy(client).flow;
+        let Some(policy) = policy.filter(|policy| policy.violation != OnViolation::Warn) else {
+            return Ok(false);
+        };
+        let guarded = flow::guarded_arguments(&policy, asked, arguments);
+        let Some(parameter) = guarded.first() else {
+            return Ok(false);
+        };
+        let what = if parameter.is_empty() {
+            "calls a guarded tool".to_owned()
+        } else {
+            format!("writes the guarded parameter `{parameter}`")
+        };
+        let reason = format!(
+            "{}: its author has read untrusted text and {what}",
+            Code::UntrustedArgument,
+        );
+        if policy.violation == OnViolation::Deny {
+            return Err(BadRequest(reason));
         }
-        let guarded = flow::guarded_arguments(&policy, tool, arguments);
-        let parameter = guarded.first()?;
-        Some(
-            format!(
-                "{}: its author has read untrusted text and writes the guarded parameter `{}`",
-                Code::UntrustedArgument,
-                parameter
-            )
-            .into(),
-        )
+        asked.approval = true;
+        asked.approval_reason = Some(reason.into());
+        Ok(true)
     }
 
     /// Records that the client gets the answer about a run. Without `plan`, the output of the run counts as untrusted.
@@ -99,9 +111,33 @@ impl PlanHost {
         let shows_all = self.settings.compat.is_some() && !summary.calls.is_empty();
         // The report of the run has the labels that servers have stated as well.
         let report = plan.and_then(|plan| summary.flow.as_ref().or(plan.flow()));
-        if shows_all || report.is_none_or(|report| report.exposes) || shows_texts(summary) {
+        if shows_all
+            || report.is_none_or(|report| report.exposes)
+            || shows_texts(summary)
+            || self.shows_blocks(plan, summary)
+        {
             self.exposed_sessions().insert(client);
         }
+    }
+
+    /// Returns true if images, resources or links of a tool whose output may be untrusted are attached to the answer, also if
+    /// the output of the plan is something else of that step.
+    fn shows_blocks(&self, plan: Option<&CheckedPlan>, summary: &RunSummary) -> bool {
+        let rules = self.settings.config.flow();
+        let is_stated = |step: &StepSummary| {
+            let mut stated = summary.stated.iter();
+            stated.any(|(at, labels)| {
+                **at == *step.at.steps() && labels.integrity == Integrity::Untrusted
+            })
+        };
+        content::steps_with_blocks(summary, plan).any(|step| {
+            let tool = plan.and_then(|plan| {
+                let mut steps = plan.plan().steps.iter();
+                let index = steps.position(|planned| planned.id == step.at.step)?;
+                plan.steps().get(index)?.tool.as_deref()
+            });
+            is_stated(step) || tool.is_none_or(|tool| flow::may_be_untrusted(rules, tool))
+        })
     }
 
     /// Records that the client gets the answer of a tool as it is.
@@ -111,18 +147,28 @@ impl PlanHost {
         }
     }
 
-    /// Records that the client gets the result of a call unchanged, with the labels that the server states and with texts that
-    /// the schema of the tool does not list.
-    pub(crate) fn note_result_of(&self, client: &GatewayClient, tool: &Tool, result: &Value) {
+    /// Records that the client gets the result of a call as it is, with the labels that the server states and with texts that
+    /// the schema of the tool does not have.
+    pub(crate) fn note_result_of(
+        &self,
+        client: &GatewayClient,
+        tool: &Tool,
+        result: &Result<Value, UpstreamError>,
+    ) {
+        // The text of an error is untrusted, whichever tool failed.
+        let Ok(result) = result else {
+            return self.note_unknown_answer(client);
+        };
         let stated = result.get("_meta").map(ValueLabels::from_meta);
         let is_stated = stated.is_some_and(|labels| labels.integrity == Integrity::Untrusted);
+        let is_error = result.get("isError").and_then(Value::as_bool) == Some(true);
         let may_be_untrusted = flow::may_be_untrusted(self.settings.config.flow(), tool);
-        if is_stated || may_be_untrusted && !shows_only_typed_value(tool, result) {
+        if is_stated || is_error || may_be_untrusted && !shows_only_typed_value(tool, result) {
             self.exposed_sessions().insert(client);
         }
     }
 
-    /// Records that the client gets a value whose source is not known.
+    /// Records that the client gets a text whose source is not known, or an error.
     pub(crate) fn note_unknown_answer(&self, client: &GatewayClient) {
         self.exposed_sessions().insert(client);
     }
@@ -149,11 +195,11 @@ fn shows_texts(summary: &RunSummary) -> bool {
     fn is_shown(step: &StepSummary, hidden: &BTreeSet<Arc<str>>) -> bool {
         let waits = matches!(step.status, StepStatus::Waiting | StepStatus::Unknown)
             && !hidden.contains(&*step.at.steps());
-        step.error.is_some() || waits || step.parts.iter().any(|part| is_shown(part, hidden))
+        waits || step.parts.iter().any(|part| is_shown(part, hidden))
     }
     let hidden = summary.flow.as_ref().map(FlowReport::asking_steps);
     let hidden = hidden.unwrap_or_default();
-    summary.status != RunStatus::Succeeded
-        && summary.steps.iter().any(|step| is_shown(step, &hidden))
-        || summary.steps.iter().any(|step| step.error.is_some())
+    summary.has_error_texts()
+        || summary.status != RunStatus::Succeeded
+            && summary.steps.iter().any(|step| is_shown(step, &hidden))
 }

@@ -25,6 +25,7 @@ use crate::plans::create::CreatedPlans;
 use crate::runs::registry::RunRegistry;
 use crate::settings::{GatewayMode, GatewaySettings};
 use crate::stages::Stages;
+use crate::tools::arguments::BadRequest;
 use crate::tools::snapshot::{SnapshotCache, ToolSnapshot};
 use crate::tools::{CallFailure, GatewayTool, MOVE_TO_STAGE};
 use crate::view::ViewTokens;
@@ -250,8 +251,18 @@ impl Host for PlanHost {
         }
     }
 
-    fn note_result(&self, client: &GatewayClient, tool: &Tool, result: &Value) {
+    fn note_result(
+        &self,
+        client: &GatewayClient,
+        tool: &Tool,
+        result: &Result<Value, UpstreamError>,
+    ) {
+        self.note_answer_of(client, tool);
         self.note_result_of(client, tool, result);
+    }
+
+    fn note_text(&self, client: &GatewayClient) {
+        self.note_unknown_answer(client);
     }
 
     fn consent(
@@ -262,7 +273,6 @@ impl Host for PlanHost {
         caller: Arc<dyn Caller>,
     ) -> BoxFuture<'static, Result<(), UpstreamError>> {
         Box::pin(async move {
-            self.note_answer_of(&client, &tool);
             let verdicts = &self.tool_snapshot().verdicts;
             let rules = &self.settings.config;
             // Clients see the annotations of a tool and can ask by themselves; they cannot see that the tool changed since it was pinned.
@@ -273,7 +283,11 @@ impl Host for PlanHost {
             let is_ruled = rules.asks_about(&tool) || verdicts.reason(&tool).is_some();
             // Calls of destructive tools need an approval here as well, if the client can show a form.
             let is_asked = asked.needs_approval() && client.supports_forms();
-            if !(is_ruled || is_asked) {
+            let refused = |error: BadRequest| UpstreamError::new(UpstreamError::INVALID, error.0);
+            let is_guarded = self
+                .ask_about_literals(&client, &mut asked, &arguments)
+                .map_err(refused)?;
+            if !(is_ruled || is_asked || is_guarded) {
                 return Ok(());
             }
             verdicts.apply(&mut asked);
@@ -282,7 +296,7 @@ impl Host for PlanHost {
                 .await;
             agreed
                 .and_then(|()| self.is_as_shown(&tool))
-                .map_err(|error| UpstreamError::new(UpstreamError::INVALID, error.0))
+                .map_err(refused)
         })
     }
 

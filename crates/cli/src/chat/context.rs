@@ -157,8 +157,8 @@ impl<'a> ChatContext<'a> {
 
     /// Records that the model sees the result of a run.
     pub(super) fn expose(&self, plan: &CheckedPlan, summary: &RunSummary) {
-        // The texts of errors are untrusted.
-        let is_failed = summary.status != RunStatus::Succeeded;
+        // The texts of errors are untrusted. Those that the plan handles are shown as well.
+        let is_failed = summary.status != RunStatus::Succeeded || summary.has_error_texts();
         let flow = summary.flow.as_ref().or(plan.flow());
         if is_failed || flow.is_none_or(|flow| flow.exposes) {
             self.is_exposed.store(true, Ordering::Relaxed);

@@ -533,7 +533,8 @@ impl<'a> Analysis<'a> {
                 } else {
                     round
                 };
-                self.store.list_like(over, part)
+                let source = self.item_source(scope, index, step, part);
+                self.store.list_like(over, part, source)
             }
             None => round,
         };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::graph::NodeId;
-use super::labels::{LabelStore, LabelsId};
+use super::labels::{ItemSource, LabelStore, LabelsId};
 use crate::Value;
 use crate::expression::function::Search;
 use crate::expression::operator::BinaryOperator;
@@ -31,6 +31,7 @@ pub(super) fn expression_labels(bound: &mut dyn BoundLabels<'_>, tree: &Tree) ->
     let mut walk = ExpressionWalk {
         bound,
         locals: scratch.locals,
+        locals_read: 0,
         values: scratch.values,
     };
     let labels = walk.labels(tree);
@@ -50,6 +51,8 @@ struct ExpressionWalk<'w, 'a> {
     bound: &'w mut dyn BoundLabels<'a>,
     /// The variables of the enclosing loops, the innermost last.
     locals: Vec<LabelsId>,
+    /// A bit for each of the outermost variables that was read.
+    locals_read: u64,
     /// The operands and arguments so far of the operators and calls that are visited.
     values: Vec<LabelsId>,
 }
@@ -63,6 +66,7 @@ impl<'a> ExpressionWalk<'_, 'a> {
             Tree::Bound(index) => self.bound.bound(*index, &[]),
             Tree::LoopVariable(position) => {
                 let at = self.locals.len().checked_sub(position + 1);
+                self.locals_read |= at.map_or(0, bit_of);
                 let local = at.and_then(|at| self.locals.get(at)).copied();
                 local.unwrap_or_else(|| self.bound.store().planner())
             }
@@ -72,8 +76,12 @@ impl<'a> ExpressionWalk<'_, 'a> {
                 self.bound.store().list(item)
             }
             Tree::Object(fields) => self.object(fields),
-            Tree::Not(part) | Tree::Negate(part) | Tree::Has(part) => {
+            Tree::Not(part) | Tree::Negate(part) => {
                 let part = self.labels(part);
+                self.bound.store().number_from(&[part])
+            }
+            Tree::Has(part) => {
+                let part = self.optional(part);
                 self.bound.store().number_from(&[part])
             }
             Tree::Chain(first, rest) => self.chain(first, rest),
@@ -93,8 +101,11 @@ impl<'a> ExpressionWalk<'_, 'a> {
                 })
             }
             Tree::FirstOf(alternatives) => {
-                let trees = alternatives.iter().map(|alternative| &alternative.tree);
-                let start = self.add_all(trees);
+                let start = self.values.len();
+                for alternative in alternatives {
+                    let labels = self.optional(&alternative.tree);
+                    self.values.push(labels);
+                }
                 self.finish(start, LabelStore::any_of)
             }
             Tree::Access(base, accessors) => self.access(base, accessors),
@@ -118,6 +129,14 @@ impl<'a> ExpressionWalk<'_, 'a> {
                 self.finish(start, |store, values| call(store, function.name, values))
             }
         }
+    }
+
+    /// Returns the labels of a value that may not exist, with what decides whether it does as far as positions in lists do.
+    fn optional(&mut self, tree: &Tree) -> LabelsId {
+        let before = std::mem::replace(&mut self.bound.store().counts_positions, true);
+        let labels = self.labels(tree);
+        self.bound.store().counts_positions = before;
+        labels
     }
 
     fn add(&mut self, tree: &Tree) {
@@ -180,7 +199,10 @@ impl<'a> ExpressionWalk<'_, 'a> {
         let mut operators = rest.iter().map(|(operator, _)| *operator);
         // `+` also concatenates lists, whose items keep their fields.
         if operators.all(|operator| operator == BinaryOperator::Add) {
-            self.finish(start, LabelStore::any_of)
+            self.finish(start, |store, values| {
+                let list = store.any_of(values);
+                store.concatenated(list, values)
+            })
         } else {
             self.finish(start, LabelStore::number_from)
         }
@@ -215,9 +237,14 @@ impl<'a> ExpressionWalk<'_, 'a> {
                         }
                     })
                 }
-                Accessor::Search(Search::Matches, _) => self.bound.store().number_from(&[value]),
+                // The author of the pattern decides as well what is found.
+                Accessor::Search(Search::Matches, _) => {
+                    let store = self.bound.store();
+                    store.number_from(&[value, store.planner()])
+                }
                 Accessor::Search(Search::Extract | Search::ExtractAll, _) => {
-                    self.bound.store().computed_from(&[value])
+                    let store = self.bound.store();
+                    store.computed_from(&[value, store.planner()])
                 }
                 Accessor::Loop(kind, trees) => self.run_loop(*kind, value, trees),
             };
@@ -228,7 +255,11 @@ impl<'a> ExpressionWalk<'_, 'a> {
     fn item(&mut self, value: LabelsId, index: &Tree) -> LabelsId {
         match index {
             Tree::Literal(Value::Text(key)) => self.bound.store().field(value, key),
-            Tree::Literal(_) => self.bound.store().item(value),
+            Tree::Literal(_) => {
+                let store = self.bound.store();
+                let item = store.item(value);
+                store.existing(item, value)
+            }
             _ => {
                 let selector = self.joined(index);
                 let store = self.bound.store();
@@ -240,6 +271,8 @@ impl<'a> ExpressionWalk<'_, 'a> {
 
     fn run_loop(&mut self, kind: Loop, over: LabelsId, trees: &[Tree]) -> LabelsId {
         let item = self.bound.store().first_item(over);
+        let bit = bit_of(self.locals.len());
+        self.locals_read &= !bit;
         self.locals.push(item);
         let (only, several);
         let bodies: &[LabelsId] = if let [tree] = trees {
@@ -253,39 +286,61 @@ impl<'a> ExpressionWalk<'_, 'a> {
             &several
         };
         self.locals.pop();
+        let is_read = self.locals_read & bit != 0;
         let store = self.bound.store();
+        let source = |store: &mut LabelStore<'a>, value: LabelsId| {
+            if is_read {
+                store.item_source(value, item)
+            } else {
+                ItemSource::Other
+            }
+        };
         match (kind, bodies) {
             (Loop::Filter | Loop::SortBy, [body]) => {
                 let read = store.join(*body);
-                let list = store.list_like(over, item);
+                let list = store.list_like(over, item, ItemSource::Counted);
                 store.with(list, read)
             }
             (Loop::GroupBy, [key]) => {
                 let read = store.join(*key);
-                let items = store.list_like(over, item);
+                let items = store.list_like(over, item, ItemSource::Counted);
                 // The keys decide which items are in a group.
                 let items = store.with(items, read);
                 let fields = [(Arc::from("key"), *key), (Arc::from("items"), items)];
                 let group = store.record(fields);
-                let list = store.list_like(over, group);
+                let list = store.list_like(over, group, ItemSource::Counted);
                 store.with(list, read)
             }
-            (Loop::Map, [value]) => store.list_like(over, *value),
+            (Loop::Map, [value]) => {
+                let source = source(store, *value);
+                store.list_like(over, *value, source)
+            }
             (Loop::Map, [condition, value]) => {
                 let read = store.join(*condition);
-                let list = store.list_like(over, *value);
+                let source = source(store, *value);
+                let list = store.list_like(over, *value, source);
                 store.with(list, read)
             }
             _ => {
                 // A quantifier also depends on which items there are.
                 let result = store.number_from(bodies);
-                match store.length(over) {
+                let length = match source(store, result) {
+                    ItemSource::Counted => store.length(over),
+                    ItemSource::Other => store.count(over),
+                };
+                match length {
                     Some(length) => store.with(result, length),
                     None => result,
                 }
             }
         }
     }
+}
+
+/// Returns the bit of the loop variable at `position`, from the outermost on; none for variables that are nested too deeply.
+fn bit_of(position: usize) -> u64 {
+    let position = u32::try_from(position).unwrap_or(u32::MAX);
+    1_u64.checked_shl(position).unwrap_or_default()
 }
 
 /// Returns the labels of the result of a function.
@@ -296,10 +351,13 @@ fn call(store: &mut LabelStore<'_>, function: &str, values: &[LabelsId]) -> Labe
         ("now", _) => store.nothing(),
         // The keys and the structure of the data are part of its text.
         ("json", _) => store.join_of(values),
-        ("first" | "last", [list]) => store.item(*list),
+        ("first" | "last", [list]) => {
+            let item = store.item(*list);
+            store.existing(item, *list)
+        }
         ("values", [object]) => {
             let field = store.selected(*object);
-            store.list_like(*object, field)
+            store.list_like(*object, field, ItemSource::Counted)
         }
         ("zip", lists) => {
             let items: Vec<_> = lists.iter().map(|list| store.item(*list)).collect();
@@ -311,7 +369,9 @@ fn call(store: &mut LabelStore<'_>, function: &str, values: &[LabelsId]) -> Labe
                 .filter_map(|list| store.length(*list))
                 .collect();
             let length = store.graph.join(lengths);
-            store.with(tuples, length)
+            let tuples = store.with(tuples, length);
+            let counted = store.any_of(lists);
+            store.sized(tuples, counted)
         }
         // The result is one of the items, and depends on all of them.
         ("min" | "max", [list]) => {
@@ -330,8 +390,9 @@ fn call(store: &mut LabelStore<'_>, function: &str, values: &[LabelsId]) -> Labe
         ("slice", [list, rest @ ..]) => {
             let bounds = store.join_of(rest);
             let bounds = store.join(bounds);
-            let list = store.same_items(*list);
-            store.with(list, bounds)
+            let part = store.same_items(*list);
+            let part = store.with(part, bounds);
+            store.sized(part, *list)
         }
         (
             "size" | "int" | "uint" | "double" | "bool" | "contains" | "startsWith" | "endsWith"
@@ -369,7 +430,7 @@ fn flattened(store: &mut LabelStore<'_>, values: &[LabelsId], depth: Option<u64>
         lengths.extend(depths.iter().map(|depth| store.join(*depth)));
         item = store.any_of(&levels);
     }
-    let list = store.list_like(*list, item);
+    let list = store.list_like(*list, item, ItemSource::Counted);
     if lengths.is_empty() {
         return list;
     }

@@ -24,6 +24,9 @@ impl NodeId {
     }
 }
 
+/// Maximum number of labels that are searched for the sources of an item.
+const MAX_SOURCES: usize = 64;
+
 /// The source of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum LabelOrigin {
@@ -264,6 +267,35 @@ impl LabelGraph {
             }
         }
         self.added_parents.push(AddedParent { parent, next: None });
+    }
+
+    /// Returns true if both labels have an output of the same step among their sources, as far as they are known.
+    pub(super) fn shares_call(&self, one: NodeId, other: NodeId) -> bool {
+        let one = self.steps_of(one);
+        !one.is_empty() && self.steps_of(other).iter().any(|step| one.contains(step))
+    }
+
+    /// Returns the steps whose outputs are sources of a label.
+    fn steps_of(&self, node: NodeId) -> Vec<&str> {
+        let mut steps = Vec::new();
+        let mut seen = vec![node];
+        let mut next = 0;
+        while let Some(node) = seen.get(next).copied() {
+            next += 1;
+            if let Some(NodeKind::Origin(origin)) = self.node(node).map(|node| node.kind)
+                && let Some(StoredOrigin::Output { call, .. }) = self.origins.get(origin as usize)
+                && let Some((step, _)) = self.calls.get(call.0 as usize)
+                && !steps.contains(&&**step)
+            {
+                steps.push(&**step);
+            }
+            for parent in self.parents_of(node) {
+                if seen.len() < MAX_SOURCES && !seen.contains(&parent) {
+                    seen.push(parent);
+                }
+            }
+        }
+        steps
     }
 
     /// Adds a passage, for any number of nodes.

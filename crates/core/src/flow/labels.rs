@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
+pub(super) use self::lengths::ItemSource;
 use self::lengths::Length;
 use self::open::{OpenId, OpenValues};
 use super::expression::Scratch;
@@ -66,6 +67,11 @@ enum Labels {
     /// A list without repeated items. The label has influence on how many there are, and on the positions of all but the
     /// first.
     Distinct(LabelsId, NodeId),
+    /// A list whose number of items has this label, although its items do not come from what was counted.
+    Counted(LabelsId, NodeId),
+    /// A list with as many items as the other, from which its items come. A list of other items with the same number is
+    /// [counted](Self::Counted).
+    Sized(LabelsId, LabelsId),
     /// The value after it passed a place.
     Passed(LabelsId, PassageId),
     /// A value that was read before it is known, or a part of one.
@@ -170,6 +176,8 @@ pub(super) struct LabelStore<'a> {
     nothing: LabelsId,
     /// The label of the keys that the plan spells out, if it is untrusted.
     keys: Option<NodeId>,
+    /// True while it counts whether an item exists at a position, since there is another value for this case.
+    pub(super) counts_positions: bool,
     /// True while the fields of values are compared with the names of guarded parameters.
     pub(super) searches_names: bool,
     /// The labels that servers have stated for the outputs of steps.
@@ -207,6 +215,7 @@ impl<'a> LabelStore<'a> {
             planner_scalar: LabelsId(0),
             nothing: LabelsId(0),
             keys: is_exposed.then_some(planner),
+            counts_positions: false,
             searches_names: false,
             stated: HashMap::default(),
         };
@@ -234,6 +243,11 @@ impl<'a> LabelStore<'a> {
             let flags = self.stated.entry(Arc::clone(step)).or_default();
             flags.add((*labels).into());
         }
+    }
+
+    /// Returns true if the author of the plan has read untrusted text.
+    pub(super) fn is_exposed(&self) -> bool {
+        self.keys.is_some()
     }
 
     /// Returns the labels of literals and inputs.
@@ -502,6 +516,8 @@ impl<'a> LabelStore<'a> {
                 Labels::List(value)
                 | Labels::With(value, _)
                 | Labels::Distinct(value, _)
+                | Labels::Counted(value, _)
+                | Labels::Sized(value, _)
                 | Labels::Passed(value, _) => {
                     open.push(value);
                 }
@@ -543,7 +559,9 @@ impl<'a> LabelStore<'a> {
             Labels::List(value)
             | Labels::With(value, _)
             | Labels::Distinct(value, _)
+            | Labels::Counted(value, _)
             | Labels::Passed(value, _) => of(&value),
+            Labels::Sized(value, like) => of(&value).max(of(&like)),
         };
         let nesting = inside.map_or(0, |inside| inside + 1);
         self.values.push(LabelledValue {
@@ -610,7 +628,10 @@ impl<'a> LabelStore<'a> {
                 }
                 self.graph.join(self.pending.drain(start..))
             }
-            Labels::With(value, other) | Labels::Distinct(value, other) => {
+            Labels::Sized(value, _) => self.join(value),
+            Labels::With(value, other)
+            | Labels::Distinct(value, other)
+            | Labels::Counted(value, other) => {
                 let value = self.join(value);
                 self.graph.join([value, other])
             }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::graph::Flags;
 use super::labels::{LabelStore, LabelsId, OtherFields};
 use super::policy::{BUILTIN_PARAMETERS, FlowPolicy, FlowRule, Guard, builtin_verb};
 use crate::plan::{Node, NodeKind};
@@ -144,7 +145,11 @@ impl<'a> ArgumentRules<'a> {
             name: path.join(".").into(),
             guard: first(&self.guards),
             leaves: first(&self.leaves),
-            decides: self.decides.iter().any(|rule| rule.covers(&path)),
+            // A guard may end above the parameter that a rule spells out.
+            decides: self
+                .decides
+                .iter()
+                .any(|rule| rule.covers(&path) || rule.is_path() && rule.may_cover_inside(&path)),
             fields: HashMap::default(),
             found: None,
             path,
@@ -343,19 +348,24 @@ pub(super) fn arguments(
             labels,
         });
     }
-    // A tool that is guarded as a whole, such as `cancel_all`, acts without arguments as well.
-    let decided = rules.decides.iter().any(|rule| rule.is_of_tool());
+    // A tool that is guarded as a whole, such as `cancel_all`, acts without arguments as well. Its author decides that it does.
+    let decides = rules.decides.iter().any(|rule| rule.is_of_tool())
+        && !arguments.iter().any(|argument| argument.decides);
+    let is_exposed = store.is_exposed() && arguments.iter().all(|found| found.guard.is_none());
     let guard = rules.guards.iter().find(|guard| guard.is_of_tool());
-    if let (true, Some(guard)) = (decided, guard)
-        && !arguments.iter().any(|argument| argument.decides)
-    {
-        arguments.push(CallArgument {
+    if let Some(guard) = guard.filter(|_| decides || is_exposed) {
+        let labels = if is_exposed {
+            store.planner()
+        } else {
+            store.nothing()
+        };
+        arguments.push(Argument {
             parameter: Arc::from(""),
             guard: Some(guard.text()),
             leaves: None,
-            decides: true,
+            decides,
             place: Place::NOWHERE,
-            labels: store.nothing(),
+            labels,
         });
     }
     arguments
@@ -742,7 +752,7 @@ pub struct ParameterRule {
 /// Returns the guarded and leaving parameters of `tool`, as its input schema lists them.
 pub fn parameter_rules(policy: &FlowPolicy, tool: &Tool) -> Vec<ParameterRule> {
     let mut rules = ArgumentRules::of(policy, &rule_matches(policy, tool));
-    let mut store = LabelStore::new(super::graph::Flags::default());
+    let mut store = LabelStore::new(Flags::default());
     // The arguments may be anything.
     let anything = store.graph.open();
     let labels = store.whole(anything);
@@ -758,10 +768,14 @@ pub fn parameter_rules(policy: &FlowPolicy, tool: &Tool) -> Vec<ParameterRule> {
         .collect()
 }
 
-/// Returns the guarded parameters among the literal `arguments` of a call of `tool`.
+/// Returns the guarded parameters among the literal `arguments` of a call of `tool`. One without a name stands for a call without
+/// arguments of a tool that is guarded as a whole.
 pub fn guarded_arguments(policy: &FlowPolicy, tool: &Tool, arguments: &Value) -> Vec<Arc<str>> {
     let mut rules = ArgumentRules::of(policy, &rule_matches(policy, tool));
-    let mut store = LabelStore::new(super::graph::Flags::default());
+    let mut store = LabelStore::new(Flags {
+        untrusted: true,
+        private: false,
+    });
     let labels = store.planner();
     let part = ArgumentPart::Value(arguments, Place::NOWHERE);
     self::arguments(&mut store, &mut rules, tool, part, labels)

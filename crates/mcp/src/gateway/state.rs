@@ -62,8 +62,18 @@ pub trait Host: Send + Sync + 'static {
     }
 
     /// Notes the result of a tool that a client called in passthrough mode, before the client gets it.
-    fn note_result(&self, client: &GatewayClient, tool: &Tool, result: &Value) {
+    fn note_result(
+        &self,
+        client: &GatewayClient,
+        tool: &Tool,
+        result: &Result<Value, UpstreamError>,
+    ) {
         let _ = (client, tool, result);
+    }
+
+    /// Notes that a client gets a resource, a prompt or a completion of a server in passthrough mode, or the error.
+    fn note_text(&self, client: &GatewayClient) {
+        let _ = client;
     }
 
     /// Calls one of the host's own tools. Returns a `CallToolResult` or a task.

@@ -55,13 +55,9 @@ impl<'a> Attachments<'a> {
             listed: Vec::new(),
         };
         let mut selected = Vec::new();
-        let selection = plan.map(|plan| selection(plan.plan()));
+        let selection = Selection::of(summary, plan);
         for step in &summary.steps {
-            let id = step.at.step.text();
-            let is_selected = selection.as_ref().map_or_else(
-                || summary.output.get(id).is_some(),
-                |selection| selection.contains(&**id),
-            );
+            let is_selected = selection.contains(step);
             each_block(step, &mut |attached_block| {
                 if let Some(data) = Media::of(attached_block.block).and_then(|media| media.data) {
                     attached.by_data.entry(data).or_insert(attached_block);
@@ -262,6 +258,52 @@ fn each_block<'a>(step: &'a StepSummary, visit: &mut dyn FnMut(AttachedBlock<'a>
     }
     for part in &step.parts {
         each_block(part, visit);
+    }
+}
+
+/// Returns the steps whose blocks are attached to the answer about a run.
+pub(crate) fn steps_with_blocks<'a>(
+    summary: &'a RunSummary,
+    plan: Option<&'a CheckedPlan>,
+) -> impl Iterator<Item = &'a StepSummary> {
+    fn has_blocks(step: &StepSummary) -> bool {
+        !step.content.is_empty() || step.parts.iter().any(has_blocks)
+    }
+    let mut with_blocks = summary
+        .steps
+        .iter()
+        .filter(|step| has_blocks(step))
+        .peekable();
+    // Most runs have none.
+    let is_needed = with_blocks.peek().is_some();
+    let selection = is_needed.then(|| Selection::of(summary, plan));
+    with_blocks.filter(move |step| {
+        let selection = selection.as_ref();
+        selection.is_some_and(|selection| selection.contains(step))
+    })
+}
+
+/// The steps whose content belongs to the output.
+struct Selection<'a> {
+    output: &'a Value,
+    /// The selected steps; `None` if the plan is not known.
+    steps: Option<HashSet<&'a str>>,
+}
+
+impl<'a> Selection<'a> {
+    fn of(summary: &'a RunSummary, plan: Option<&'a CheckedPlan>) -> Self {
+        Self {
+            output: &summary.output,
+            steps: plan.map(|plan| selection(plan.plan())),
+        }
+    }
+
+    fn contains(&self, step: &StepSummary) -> bool {
+        let id = step.at.step.text();
+        match &self.steps {
+            Some(steps) => steps.contains(&**id),
+            None => self.output.get(id).is_some(),
+        }
     }
 }
 

@@ -130,10 +130,9 @@ impl PlanHost {
         }
         let arguments = Value::from(arguments);
         let mut tool = tool;
-        if let Some(reason) = self.guarded_literals(&call.client, &tool, &arguments) {
-            let tool = Arc::make_mut(&mut tool);
-            tool.approval = true;
-            tool.approval_reason = Some(reason);
+        let asked = Arc::make_mut(&mut tool);
+        if let Err(error) = self.ask_about_literals(&call.client, asked, &arguments) {
+            return Ok(answer::refusal_response(&error.0));
         }
         if tool.needs_approval() {
             let (asked, caller) = (Tool::clone(&tool), Arc::clone(&call.caller));
@@ -227,7 +226,10 @@ impl PlanHost {
             let answered = self.settings.own.1.call(tool_call).await;
             return Ok(match answered {
                 Ok(output) => answer::tool_result(output),
-                Err(error) => answer::refusal_response(&error.message),
+                Err(error) => {
+                    self.note_unknown_answer(&call.client);
+                    answer::refusal_response(&error.message)
+                }
             });
         }
         let mut params = vec![
@@ -242,9 +244,9 @@ impl PlanHost {
         let params = Value::object(params);
         let result =
             request_until_complete(&self.upstreams, &tool.server, "tools/call", params, caller)
-                .await?;
+                .await;
         self.note_result_of(&call.client, &tool, &result);
-        Ok(result)
+        result
     }
 
     /// Handles `move_to_stage`.

@@ -8,12 +8,12 @@ use crate::check::{DependencyKind, error_type};
 use crate::expression::has_calls;
 use crate::flow::expression::{BoundLabels, expression_labels};
 use crate::flow::graph::{Flags, LabelOrigin, NodeId, Passage};
-use crate::flow::labels::{LabelStore, LabelsId};
+use crate::flow::labels::{ItemSource, LabelStore, LabelsId};
 use crate::flow::parameters::{ArgumentPart, arguments};
 use crate::flow::report_builder::StepParameter;
 use crate::plan::{
-    Alternative, ExternalValue, ForEach, Form, Node, NodeKind, OnError, Read, Reference, Segment,
-    Source, TextPart,
+    Action, Alternative, ExternalValue, ForEach, Form, Node, NodeKind, OnError, Read, Reference,
+    Segment, Source, TextPart,
 };
 use crate::{CheckedStep, Expression, Place, Step, Tool};
 
@@ -117,17 +117,17 @@ impl<'a> Analysis<'a> {
         step: Option<u32>,
         form: &'a Form,
     ) -> LabelsId {
-        let mut labels_of = |alternative: &'a Alternative| match alternative {
-            Alternative::Read(read) => self.read(scope, step, read, &[]),
-            Alternative::Literal(value) => self.store.literal(value),
-            Alternative::Expression(expression) => self.expression(scope, step, expression),
-        };
         match form {
             Form::First(alternatives) => {
                 if let [only] = alternatives.as_slice() {
-                    return labels_of(only);
+                    return self.alternative(scope, step, only);
                 }
-                let values: Vec<_> = alternatives.iter().map(labels_of).collect();
+                let before = std::mem::replace(&mut self.store.counts_positions, true);
+                let mut values = Vec::with_capacity(alternatives.len());
+                for alternative in alternatives {
+                    values.push(self.alternative(scope, step, alternative));
+                }
+                self.store.counts_positions = before;
                 self.store.any_of(&values)
             }
             // That the others exist is not part of the value.
@@ -142,6 +142,19 @@ impl<'a> Analysis<'a> {
                 }
                 self.read(scope, step, last, &[])
             }
+        }
+    }
+
+    fn alternative(
+        &mut self,
+        scope: &PlanScope<'a, '_>,
+        step: Option<u32>,
+        alternative: &'a Alternative,
+    ) -> LabelsId {
+        match alternative {
+            Alternative::Read(read) => self.read(scope, step, read, &[]),
+            Alternative::Literal(value) => self.store.literal(value),
+            Alternative::Expression(expression) => self.expression(scope, step, expression),
         }
     }
 
@@ -189,9 +202,12 @@ impl<'a> Analysis<'a> {
                 None => self.store.nothing(),
             },
             Source::Item => self.item(scope, step),
-            Source::Index | Source::ExternalValue(ExternalValue::Environment, _) => {
-                self.store.nothing()
+            // An author who has read untrusted text may choose a number of rounds or items.
+            Source::Index if self.store.is_exposed() && counts_literals(scope, step) => {
+                self.store.planner()
             }
+            Source::Index => self.store.nothing(),
+            Source::ExternalValue(ExternalValue::Environment, _) => self.store.nothing(),
             Source::Last => match step {
                 Some(index) => self.own_round(scope, index),
                 None => self.store.nothing(),
@@ -292,6 +308,36 @@ impl<'a> Analysis<'a> {
         let item = self.store.item(over);
         scope.known.borrow_mut().items.insert(index, item);
         item
+    }
+
+    /// Returns the source of what a step makes of each item of a list: the item, if it is read. Of a call, the arguments count:
+    /// what a tool returns for an item belongs to it.
+    pub(super) fn item_source(
+        &mut self,
+        scope: &PlanScope<'a, '_>,
+        index: u32,
+        step: &'a Step,
+        part: LabelsId,
+    ) -> ItemSource {
+        let with_item = step.for_each.as_ref().is_some_and(|each| each.with_item);
+        let mut is_read = with_item;
+        let mut look = |node: &Node| {
+            node.each_reference(&mut |reference| {
+                reference.each_read(&mut |read| is_read |= read.source == Source::Item);
+            });
+        };
+        look(&step.args);
+        if let Action::Value(value) = &step.action {
+            look(value);
+        }
+        match &step.action {
+            _ if !is_read => ItemSource::Other,
+            Action::Tool(_) => ItemSource::Counted,
+            Action::Value(_) | Action::Plan(_) => {
+                let item = self.item(scope, Some(index));
+                self.store.item_source(part, item)
+            }
+        }
     }
 
     pub(super) fn own_round(&mut self, scope: &PlanScope<'a, '_>, index: u32) -> LabelsId {
@@ -399,6 +445,15 @@ fn may_convert(node: &Node) -> bool {
     let mut found = false;
     node.each_reference(&mut |reference| found |= has_calls(&reference.form));
     found
+}
+
+/// Returns true if the rounds of the step, or the items that it goes through, are counted by the plan itself.
+fn counts_literals(scope: &PlanScope<'_, '_>, step: Option<u32>) -> bool {
+    let found = step.and_then(|index| scope.step(index));
+    found.is_none_or(|(step, _)| match &step.for_each {
+        Some(each) => matches!(each.over.kind, NodeKind::Literal(_) | NodeKind::List(_)),
+        None => true,
+    })
 }
 
 /// The place of an expression.

@@ -48,7 +48,8 @@ impl<'a> Analysis<'a> {
             for writer in writers {
                 self.written(scope, writer, kind, path, &mut values);
             }
-            self.store.any_of(&values)
+            let content = self.store.any_of(&values);
+            self.store.concatenated(content, &values)
         };
         scope.known.borrow_mut().slots.insert(key, labels);
         labels

@@ -39,6 +39,8 @@ impl LabelStore<'_> {
                 Labels::List(value)
                 | Labels::With(value, _)
                 | Labels::Distinct(value, _)
+                | Labels::Counted(value, _)
+                | Labels::Sized(value, _)
                 | Labels::Passed(value, _) => {
                     open.push(value);
                     false
@@ -108,6 +110,8 @@ impl LabelStore<'_> {
                 Labels::List(value)
                 | Labels::With(value, _)
                 | Labels::Distinct(value, _)
+                | Labels::Counted(value, _)
+                | Labels::Sized(value, _)
                 | Labels::Passed(value, _) => {
                     open.push(value);
                     OtherFields::None
@@ -131,13 +135,56 @@ impl LabelStore<'_> {
         (names, others)
     }
 
-    /// Returns the label of an argument of the type `shape`. The keys that the type lists are not text of the planner.
+    /// Returns the label of an argument of the type `shape`. The keys that the type lists are not text of the planner; and how
+    /// many items a list has says nothing about any of them.
     pub(in crate::flow) fn argument(&mut self, id: LabelsId, shape: &Type) -> LabelsId {
-        if self.keys.is_none() {
-            return id;
-        }
         let mut visits_left = MAX_ARGUMENT_PARTS;
+        if self.keys.is_none() {
+            return self.uncounted(id, &mut visits_left).unwrap_or(id);
+        }
         self.argument_part(id, shape, &mut visits_left)
+    }
+
+    /// Returns the list without the label of its number of items; `None` if it has no such label.
+    fn uncounted(&mut self, id: LabelsId, visits_left: &mut usize) -> Option<LabelsId> {
+        *visits_left = visits_left.checked_sub(1)?;
+        match self.get(id) {
+            Labels::Counted(value, _) | Labels::Sized(value, _) => {
+                Some(self.uncounted(value, visits_left).unwrap_or(value))
+            }
+            Labels::List(item) => {
+                let item = self.uncounted(item, visits_left)?;
+                Some(self.list(item))
+            }
+            Labels::AnyOf(values) => {
+                let mut is_counted = false;
+                let value = self.map_alternatives(values, |store, value| {
+                    let found = store.uncounted(value, visits_left);
+                    is_counted |= found.is_some();
+                    found.unwrap_or(value)
+                });
+                is_counted.then_some(value)
+            }
+            Labels::With(value, other) => {
+                let value = self.uncounted(value, visits_left)?;
+                Some(self.with(value, other))
+            }
+            Labels::Distinct(value, other) => {
+                let value = self.uncounted(value, visits_left)?;
+                Some(self.push(Labels::Distinct(value, other)))
+            }
+            Labels::Passed(value, passage) => {
+                let value = self.uncounted(value, visits_left)?;
+                Some(self.push(Labels::Passed(value, passage)))
+            }
+            Labels::Whole(_)
+            | Labels::Scalar(_)
+            | Labels::Number(_)
+            | Labels::Output(_)
+            | Labels::Typed(..)
+            | Labels::Open(..)
+            | Labels::Object(..) => None,
+        }
     }
 
     fn argument_part(&mut self, id: LabelsId, shape: &Type, visits_left: &mut usize) -> LabelsId {
@@ -180,6 +227,9 @@ impl LabelStore<'_> {
             Labels::Distinct(value, other) => {
                 let value = self.argument_part(value, shape, visits_left);
                 self.push(Labels::Distinct(value, other))
+            }
+            Labels::Counted(value, _) | Labels::Sized(value, _) => {
+                self.argument_part(value, shape, visits_left)
             }
             Labels::Passed(value, passage) => {
                 let value = self.argument_part(value, shape, visits_left);

@@ -10,16 +10,48 @@ pub(super) struct Length {
     chosen: Option<NodeId>,
     /// The label of the values that were compared to drop repeated items.
     distinct: Option<NodeId>,
+    /// The label of what was counted, if the items do not come from it.
+    counted: Option<NodeId>,
+    /// The value that was counted, if the items come from it. Then their labels say whether they are trusted, and so does the
+    /// number of such items.
+    like: Option<LabelsId>,
+}
+
+/// The source of the items of a list that has as many items as another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::flow) enum ItemSource {
+    /// The items of the other list.
+    Counted,
+    /// Something else, so that their number is all that they say about the other list.
+    Other,
 }
 
 impl LabelStore<'_> {
     /// Returns the label of what decided how many items a list has, such as the predicate of a filter. The number of
-    /// items that a tool returned does not count.
+    /// items that a tool returned does not count for these items.
     pub(in crate::flow) fn length(&mut self, id: LabelsId) -> Option<NodeId> {
-        let Length { chosen, distinct } = self.length_of(id);
-        match (chosen, distinct) {
-            (Some(chosen), Some(distinct)) => Some(self.graph.join([chosen, distinct])),
-            (one, other) => one.or(other),
+        let length = self.length_of(id);
+        self.joined_length([length.chosen, length.distinct, length.counted])
+    }
+
+    /// Returns the label of what decided how many items a list has, for something else than its items.
+    pub(in crate::flow) fn count(&mut self, id: LabelsId) -> Option<NodeId> {
+        let length = self.length_of(id);
+        let like = length.like.map(|like| self.join(like));
+        self.joined_length([length.chosen, length.distinct, length.counted, like])
+    }
+
+    /// Returns the label of what decided how many items a list has, if the items do not come from what was counted.
+    pub(in crate::flow) fn foreign_count(&mut self, id: LabelsId) -> Option<NodeId> {
+        self.length_of(id).counted
+    }
+
+    fn joined_length<const N: usize>(&mut self, nodes: [Option<NodeId>; N]) -> Option<NodeId> {
+        let mut nodes = nodes.into_iter().flatten();
+        let first = nodes.next()?;
+        match nodes.next() {
+            None => Some(first),
+            Some(second) => Some(self.graph.join([first, second].into_iter().chain(nodes))),
         }
     }
 
@@ -32,17 +64,34 @@ impl LabelStore<'_> {
             | Labels::Typed(_, node) => {
                 return Length {
                     chosen: Some(node),
-                    distinct: None,
+                    ..Length::default()
                 };
             }
-            Labels::Output(_) | Labels::Object(..) | Labels::List(_) => return Length::default(),
+            Labels::Output(_) => {
+                return Length {
+                    like: Some(id),
+                    ..Length::default()
+                };
+            }
+            // An author who has read untrusted text may count by the items that a list of the plan has.
+            Labels::Object(..) | Labels::List(_) => {
+                return Length {
+                    like: self.keys.map(|_| self.planner),
+                    ..Length::default()
+                };
+            }
             Labels::Open(value, _) => {
                 return Length {
                     chosen: self.open_length(value),
-                    distinct: None,
+                    ..Length::default()
                 };
             }
-            Labels::AnyOf(_) | Labels::With(..) | Labels::Distinct(..) | Labels::Passed(..) => {}
+            Labels::AnyOf(_)
+            | Labels::With(..)
+            | Labels::Distinct(..)
+            | Labels::Counted(..)
+            | Labels::Sized(..)
+            | Labels::Passed(..) => {}
         }
         let is_stored = self.is_stored(id, labels);
         if is_stored && let Some(known) = self.lengths.get(&id) {
@@ -50,44 +99,71 @@ impl LabelStore<'_> {
         }
         let length = match labels {
             Labels::AnyOf(values) => {
-                let mut chosen = Vec::new();
-                let mut distinct = Vec::new();
+                let mut all = Vec::with_capacity(values.indices().len());
                 for index in values.indices() {
                     if let Some(value) = self.alternatives.get(index).copied() {
-                        let length = self.length_of(value);
-                        chosen.extend(length.chosen);
-                        distinct.extend(length.distinct);
+                        all.push(self.length_of(value));
                     }
                 }
-                let mut join = |nodes: Vec<NodeId>| {
-                    let is_known = !nodes.is_empty();
-                    is_known.then(|| self.graph.join(nodes))
+                let mut join = |part: fn(&Length) -> Option<NodeId>| {
+                    let mut nodes = all.iter().filter_map(part).peekable();
+                    nodes.peek()?;
+                    Some(self.graph.join(nodes))
                 };
+                let (chosen, distinct, counted) = (
+                    join(|length| length.chosen),
+                    join(|length| length.distinct),
+                    join(|length| length.counted),
+                );
+                let like: Vec<_> = all.iter().filter_map(|length| length.like).collect();
                 Length {
-                    chosen: join(chosen),
-                    distinct: join(distinct),
+                    chosen,
+                    distinct,
+                    counted,
+                    like: (!like.is_empty()).then(|| self.any_of(&like)),
                 }
             }
             Labels::With(value, other) => {
-                let Length { chosen, distinct } = self.length_of(value);
+                let length = self.length_of(value);
                 Length {
-                    chosen: Some(self.graph.join([other].into_iter().chain(chosen))),
-                    distinct,
+                    chosen: self.joined_length([length.chosen, Some(other)]),
+                    // What chose the items decides how many there are.
+                    like: None,
+                    ..length
                 }
             }
             Labels::Distinct(value, other) => {
-                let Length { chosen, distinct } = self.length_of(value);
+                let length = self.length_of(value);
                 Length {
-                    chosen,
-                    distinct: Some(self.graph.join([other].into_iter().chain(distinct))),
+                    distinct: self.joined_length([length.distinct, Some(other)]),
+                    like: None,
+                    ..length
+                }
+            }
+            Labels::Counted(value, other) => {
+                let length = self.length_of(value);
+                Length {
+                    counted: self.joined_length([length.counted, Some(other)]),
+                    ..length
+                }
+            }
+            Labels::Sized(value, like) => {
+                let length = self.length_of(value);
+                Length {
+                    like: Some(like),
+                    ..length
                 }
             }
             Labels::Passed(value, passage) => {
-                let Length { chosen, distinct } = self.length_of(value);
+                let length = self.length_of(value);
                 let mut pass = |node| self.graph.passage(node, passage);
                 Length {
-                    chosen: chosen.map(&mut pass),
-                    distinct: distinct.map(&mut pass),
+                    chosen: length.chosen.map(&mut pass),
+                    distinct: length.distinct.map(&mut pass),
+                    counted: length.counted.map(&mut pass),
+                    like: length
+                        .like
+                        .map(|like| self.push(Labels::Passed(like, passage))),
                 }
             }
             _ => Length::default(),
@@ -98,19 +174,71 @@ impl LabelStore<'_> {
         length
     }
 
-    /// Returns a list of `item` that has as many items as `like`, or fewer.
-    pub(in crate::flow) fn list_like(&mut self, like: LabelsId, item: LabelsId) -> LabelsId {
-        let list = self.list(item);
-        let Length { chosen, distinct } = self.length_of(like);
-        let list = chosen.map_or(list, |chosen| self.with(list, chosen));
-        distinct.map_or(list, |distinct| self.push(Labels::Distinct(list, distinct)))
+    /// Returns a list of `item` from `source` that has as many items as `like`, or fewer.
+    pub(in crate::flow) fn list_like(
+        &mut self,
+        like: LabelsId,
+        item: LabelsId,
+        source: ItemSource,
+    ) -> LabelsId {
+        let length = self.length_of(like);
+        let mut list = self.list(item);
+        if let Some(chosen) = length.chosen {
+            list = self.with(list, chosen);
+        }
+        if let Some(distinct) = length.distinct {
+            list = self.push(Labels::Distinct(list, distinct));
+        }
+        let (counted, like) = match (source, length.like) {
+            (ItemSource::Other, Some(like)) => {
+                let other = self.join(like);
+                (self.joined_length([length.counted, Some(other)]), None)
+            }
+            (_, like) => (length.counted, like),
+        };
+        if let Some(counted) = counted {
+            list = self.push(Labels::Counted(list, counted));
+        }
+        like.map_or(list, |like| self.push(Labels::Sized(list, like)))
+    }
+
+    /// Returns `list`, which has as many items as `like` or fewer.
+    pub(in crate::flow) fn sized(&mut self, list: LabelsId, like: LabelsId) -> LabelsId {
+        match self.length_of(like).like {
+            Some(like) => self.push(Labels::Sized(list, like)),
+            None => list,
+        }
+    }
+
+    /// Returns the source of the items `item`, which are computed from the items `from` of another list.
+    pub(in crate::flow) fn item_source(&mut self, item: LabelsId, from: LabelsId) -> ItemSource {
+        let (item, from) = (self.join(item), self.join(from));
+        if self.graph.shares_call(item, from) {
+            ItemSource::Counted
+        } else {
+            ItemSource::Other
+        }
+    }
+
+    /// Returns `value`, a list of all items of `parts`, with what decides the positions of items: how many there are before.
+    pub(in crate::flow) fn concatenated(
+        &mut self,
+        value: LabelsId,
+        parts: &[LabelsId],
+    ) -> LabelsId {
+        parts
+            .iter()
+            .fold(value, |value, part| match self.foreign_count(*part) {
+                Some(count) => self.with(value, count),
+                None => value,
+            })
     }
 
     /// Returns `list` without repeated items.
     pub(in crate::flow) fn distinct(&mut self, list: LabelsId) -> LabelsId {
         let compared = self.join(list);
         let item = self.first_item(list);
-        let list = self.list_like(list, item);
+        let list = self.list_like(list, item, ItemSource::Counted);
         self.push(Labels::Distinct(list, compared))
     }
 
@@ -125,7 +253,9 @@ impl LabelStore<'_> {
             return *known;
         }
         let item = match labels {
-            Labels::Distinct(value, _) => self.first_item(value),
+            Labels::Distinct(value, _) | Labels::Counted(value, _) | Labels::Sized(value, _) => {
+                self.first_item(value)
+            }
             Labels::AnyOf(values) => self.map_alternatives(values, Self::first_item),
             Labels::With(value, other) => {
                 let item = self.first_item(value);

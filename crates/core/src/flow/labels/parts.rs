@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::lengths::ItemSource;
 use super::{ANY_KEY, IsList, LabelStore, Labels, LabelsId, OutputPart, is_position};
 use crate::flow::outputs::part_at;
 use crate::plan::Segment;
@@ -10,12 +11,24 @@ use crate::schema::Type;
 impl LabelStore<'_> {
     /// Returns the part of a value at `path`.
     pub(in crate::flow) fn at(&mut self, id: LabelsId, path: &[Segment]) -> LabelsId {
-        path.iter().fold(id, |at, segment| match segment {
-            // A key of digits may count items.
-            Segment::Key(key) => self.field(at, key),
-            Segment::Index(0) => self.first_item(at),
-            Segment::Index(_) | Segment::Each => self.item(at),
+        path.iter().fold(id, |at, segment| {
+            let part = match segment {
+                // A key of digits may count items.
+                Segment::Key(key) => self.field(at, key),
+                Segment::Index(0) => self.first_item(at),
+                Segment::Index(_) | Segment::Each => self.item(at),
+            };
+            match segment {
+                Segment::Key(_) | Segment::Each => part,
+                Segment::Index(_) => self.existing(part, at),
+            }
         })
+    }
+
+    /// Returns `item`, which a position selects from `list`, with what decides whether it exists, if that counts.
+    pub(in crate::flow) fn existing(&mut self, item: LabelsId, list: LabelsId) -> LabelsId {
+        let length = self.counts_positions.then(|| self.length(list)).flatten();
+        length.map_or(item, |length| self.with(item, length))
     }
 
     /// Returns the field `key` of a value, or the item at that position.
@@ -45,6 +58,7 @@ impl LabelStore<'_> {
                 self.whole(node)
             }
             Labels::Open(value, _) => self.open_part(value, Some(key)),
+            Labels::Counted(value, _) | Labels::Sized(value, _) => self.field(value, key),
             Labels::AnyOf(_) | Labels::With(..) | Labels::Distinct(..) | Labels::Passed(..) => {
                 self.field_of_parts(id, labels, key)
             }
@@ -76,6 +90,7 @@ impl LabelStore<'_> {
         match labels {
             Labels::Whole(_) | Labels::Scalar(_) | Labels::Number(_) => return id,
             Labels::List(item) => return item,
+            Labels::Counted(value, _) | Labels::Sized(value, _) => return self.selected(value),
             Labels::Object(..)
             | Labels::Output(_)
             | Labels::Typed(..)
@@ -133,6 +148,7 @@ impl LabelStore<'_> {
             | Labels::Output(_)
             | Labels::Object(..) => return id,
             Labels::List(item) => return item,
+            Labels::Counted(value, _) | Labels::Sized(value, _) => return self.flattened(value),
             Labels::Typed(..)
             | Labels::Open(..)
             | Labels::AnyOf(_)
@@ -203,6 +219,7 @@ impl LabelStore<'_> {
                 return id;
             }
             Labels::List(item) => return item,
+            Labels::Counted(value, _) | Labels::Sized(value, _) => return self.item(value),
             Labels::Open(value, _) => return self.open_part(value, None),
             Labels::Object(..)
             | Labels::Typed(..)
@@ -251,7 +268,9 @@ impl LabelStore<'_> {
             return *known;
         }
         let elements = match labels {
-            Labels::List(item) => self.elements(item),
+            Labels::List(item) | Labels::Counted(item, _) | Labels::Sized(item, _) => {
+                self.elements(item)
+            }
             Labels::AnyOf(values) => self.map_alternatives(values, Self::elements),
             Labels::With(value, other) | Labels::Distinct(value, other) => {
                 let elements = self.elements(value);
@@ -276,7 +295,7 @@ impl LabelStore<'_> {
     /// Returns the labels of a list, or of a text, with the same items in another order or number.
     pub(in crate::flow) fn same_items(&mut self, list: LabelsId) -> LabelsId {
         let item = self.item(list);
-        self.list_like(list, item)
+        self.list_like(list, item, ItemSource::Counted)
     }
 }
 
@@ -285,7 +304,13 @@ impl Labels {
     pub(super) fn is_simple(self) -> bool {
         !matches!(
             self,
-            Self::List(_) | Self::AnyOf(_) | Self::With(..) | Self::Distinct(..) | Self::Passed(..)
+            Self::List(_)
+                | Self::AnyOf(_)
+                | Self::With(..)
+                | Self::Distinct(..)
+                | Self::Counted(..)
+                | Self::Sized(..)
+                | Self::Passed(..)
         )
     }
 }

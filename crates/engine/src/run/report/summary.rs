@@ -418,6 +418,14 @@ pub enum OutputError {
 }
 
 impl RunSummary {
+    /// Returns true if the run has an error with a text: of a step, at any depth, even if the plan handles it, or of the output.
+    pub fn has_error_texts(&self) -> bool {
+        fn has_error(step: &StepSummary) -> bool {
+            step.error.is_some() || step.parts.iter().any(has_error)
+        }
+        self.steps.iter().any(has_error) || self.warnings.iter().any(Diagnostic::is_error)
+    }
+
     /// The output as a `T`.
     ///
     /// # Errors

@@ -172,7 +172,7 @@ impl GatewayHandler {
         work.drive(client, &self.gateway, context).await
     }
 
-    /// Forwards a request to its server.
+    /// Forwards a request for a text to its server.
     pub(super) async fn forward(
         &self,
         client: &GatewayClient,
@@ -180,14 +180,19 @@ impl GatewayHandler {
         request: RequestKey,
         params: Value,
     ) -> Result<Value, ErrorData> {
-        let (upstreams, asker) = (&self.gateway.upstreams, client.clone());
+        let (upstreams, asker) = (self.gateway.upstreams.clone(), client.clone());
+        let (host, reader) = (Arc::clone(&self.gateway.host), client.clone());
         let method = request.method;
         // Only a valid state could have supplied the missing server.
         let Some(server) = request.server.clone() else {
             return Err(UpstreamError::unknown_state().into());
         };
         self.drive(client, context, request, |caller| {
-            pass_request(upstreams, server, method, params, asker, caller)
+            Box::pin(async move {
+                let result = pass_request(&upstreams, server, method, params, asker, caller).await;
+                host.note_text(&reader);
+                result
+            })
         })
         .await
     }
