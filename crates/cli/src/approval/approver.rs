@@ -213,7 +213,7 @@ fn read(path: &Path) -> Result<HashMap<String, Decision>, CommandError> {
 }
 
 /// Checks that every decision names one existing tool: one with a typing error would have no effect, and a name that several servers offer
-/// would decide about tools that nobody meant.
+/// would decide about tools that the person did not mean.
 fn check_tool_names(
     decisions: &HashMap<String, Decision>,
     path: &Path,

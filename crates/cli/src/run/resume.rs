@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright::core::check::Policy;
 use planwright::core::Object;
+use planwright::core::check::Policy;
 use planwright::engine::RunId;
 use planwright::engine::run::{Choice, ReplayError, ReplayReport};
 use planwright::engine::{RunOptions, RunStatus};

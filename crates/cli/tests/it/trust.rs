@@ -124,7 +124,7 @@ fn a_secret_hides_nothing_of_what_a_file_would_start() {
     ");
 }
 
-/// What `planwright trust` shows about the servers of a file.
+/// The lines of `planwright trust` about the servers of a file.
 fn shown(servers: &Value) -> String {
     let folder = tempfile::tempdir().unwrap();
     let config = json!({"mcpServers": servers});

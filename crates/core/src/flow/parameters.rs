@@ -359,7 +359,7 @@ pub(super) fn arguments(
         } else {
             store.nothing()
         };
-        arguments.push(Argument {
+        arguments.push(CallArgument {
             parameter: Arc::from(""),
             guard: Some(guard.text()),
             leaves: None,

@@ -11,7 +11,7 @@ pub(super) fn check(text: &str) -> Result<(), serde_json::Error> {
     serde_json::from_str(text).map(|UniqueKeys| ())
 }
 
-/// A value of which only the keys count.
+/// A value whose keys alone matter.
 struct UniqueKeys;
 
 impl<'de> Deserialize<'de> for UniqueKeys {

@@ -231,7 +231,7 @@ fn default_response(method: &str) -> Result<Value, UpstreamError> {
     }
 }
 
-/// Returns the response to an elicitation that nobody was asked about. It is not `decline`, because no person has declined.
+/// Returns the response to an elicitation that reached no person. It is not `decline`, because no person has declined.
 pub(crate) fn cancelled_elicitation() -> Value {
     tracing::warn!("a server asked a question that no client can answer, so it was cancelled");
     Value::object([("action", Value::from("cancel"))])

@@ -339,7 +339,7 @@ fn results_of_earlier_runs_have_the_labels_of_their_tools() {
 #[test]
 fn a_text_beside_the_output_exposes() {
     let behind = behind(&POLICY.replace("inbox.read:body", "inbox.*"));
-    let mut client = || behind.client(&[], OLDER, &[]);
+    let client = || behind.client(&[], OLDER, &[]);
     let attach = json!([{"id": "a", "tool": "inbox.attach", "args": {}}]);
     let mut number = client();
     let count = json!([{"id": "a", "tool": "inbox.count", "args": {}}]);

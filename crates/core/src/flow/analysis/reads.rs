@@ -206,8 +206,9 @@ impl<'a> Analysis<'a> {
             Source::Index if self.store.is_exposed() && counts_literals(scope, step) => {
                 self.store.planner()
             }
-            Source::Index => self.store.nothing(),
-            Source::ExternalValue(ExternalValue::Environment, _) => self.store.nothing(),
+            Source::Index | Source::ExternalValue(ExternalValue::Environment, _) => {
+                self.store.nothing()
+            }
             Source::Last => match step {
                 Some(index) => self.own_round(scope, index),
                 None => self.store.nothing(),

@@ -22,7 +22,7 @@ pub(super) struct Length {
 pub(in crate::flow) enum ItemSource {
     /// The items of the other list.
     Counted,
-    /// Something else, so that their number is all that they say about the other list.
+    /// Another source, so that their number is all that they say about the other list.
     Other,
 }
 
