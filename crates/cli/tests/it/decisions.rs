@@ -459,7 +459,7 @@ fn a_person_at_a_terminal_is_asked() {
     for (more, answers, code, shown) in [
         ("", "y\n", 0, "paid: 3"),
         ("", "what\nyes\n", 0, "paid: 3"),
-        ("", "c\n{\"amount\": 7}\n", 0, "paid: 7"),
+        ("", "c\n{\"amount\": 7}\ny\n", 0, "paid: 7"),
         ("", "n\n", 1, "the call was rejected"),
         ("", "l\n", 4, "waits for a decision"),
         ("--approve plan", "y\n", 0, "paid: 3"),
@@ -631,7 +631,7 @@ fn approve_shows_the_call_and_asks_at_a_terminal() {
             .find("amount: 3")
             .unwrap_or_else(|| panic!("{screen}"));
         let asked = screen
-            .find("approve this call?")
+            .find("approve the call `pay` of `simulated.pay`?")
             .unwrap_or_else(|| panic!("{screen}"));
         assert!(shown < asked, "{screen}");
         assert_eq!(resumed(folder.path(), &[&id]).0, decided, "{screen}");

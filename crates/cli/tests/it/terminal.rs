@@ -12,7 +12,7 @@ const QUESTIONS: [&str; 8] = [
     "as JSON: ",
     "passphrase: ",
     "passphrase for decisions: ",
-    "is to be different: ",
+    "requested changes: ",
     "[y/N] ",
 ];
 

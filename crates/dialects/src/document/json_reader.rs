@@ -260,16 +260,22 @@ impl<'a> JsonReader<'a> {
             self.is_broken = true;
             return Err(Unrecoverable);
         }
+        let mut has_complete_items = true;
         while let Some(open) = stack.pop() {
             let is_list = matches!(open.kind, ContainerKind::List(_));
             let item = self.close(open);
-            if stack.is_empty() {
+            has_complete_items = item
+                .as_list()
+                .map_or(has_complete_items, |items| !items.is_empty());
+            // A list without a complete item must not be reported as an empty one.
+            if stack.is_empty() && has_complete_items {
                 return Ok(item);
             }
             if is_list {
                 attach(&mut stack, item);
             }
         }
+        self.is_broken = true;
         Err(Unrecoverable)
     }
 

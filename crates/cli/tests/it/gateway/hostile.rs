@@ -90,6 +90,17 @@ impl Piped {
         let _ = writeln!(self.input, "{line}");
     }
 
+    /// Returns the next response. A server that becomes ready meanwhile changes the list of tools, which is a notification.
+    fn response(&mut self) -> Value {
+        loop {
+            let line = self.output.recv_timeout(TIMEOUT).expect("an answer");
+            let message: Value = serde_json::from_str(&line).expect("it says JSON");
+            if message["method"].is_null() {
+                return message;
+            }
+        }
+    }
+
     fn answer(&mut self, id: &str, after: &str) {
         loop {
             let line = self.output.recv_timeout(TIMEOUT);
@@ -650,8 +661,7 @@ fn unreadable_messages_over_stdio_are_answered() {
     for (text, code) in unreadable() {
         gateway.input.write_all(&text).unwrap();
         gateway.input.write_all(b"\n").unwrap();
-        let answer = gateway.output.recv_timeout(TIMEOUT).expect("an answer");
-        let answer: Value = serde_json::from_str(&answer).unwrap();
+        let answer = gateway.response();
         let shown = String::from_utf8_lossy(&text);
         assert_eq!(answer["error"]["code"], code, "{answer} to {shown}");
         assert_eq!(answer["id"], 1, "{answer} to {shown}");
@@ -662,8 +672,7 @@ fn unreadable_messages_over_stdio_are_answered() {
         "a".repeat(17 << 20)
     );
     gateway.write(&long);
-    let answer = gateway.output.recv_timeout(TIMEOUT).expect("an answer");
-    let answer: Value = serde_json::from_str(&answer).unwrap();
+    let answer = gateway.response();
     assert_eq!(answer["id"], 2, "{answer}");
     assert_eq!(
         answer["error"]["message"],
