@@ -176,7 +176,7 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Error> {
 //! # let planwright = Planwright::builder().open().await?;
-//! let text = r#"{"steps": [{"id": "a", "value": "${b.city}"}], "inputs": {"b": {"default": 1}}}"#;
+//! let text = r#"{"steps": [{"id": "a", "value": "${b.city}"}, {"id": "c", "value": "${d.city}"}]}"#;
 //! let error = planwright.check(parse(text)).unwrap_err();
 //! for diagnostic in error.diagnostics().unwrap().iter() {
 //!     println!("{diagnostic}");

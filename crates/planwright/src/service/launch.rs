@@ -97,6 +97,7 @@ use NoStoreLink as StoreLink;
 
 #[cfg(not(feature = "store"))]
 #[expect(
+    clippy::unused_async,
     clippy::unused_self,
     reason = "the link to a store has the same methods"
 )]
