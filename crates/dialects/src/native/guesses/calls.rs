@@ -87,7 +87,7 @@ impl Guesses<'_> {
                 quote(&shown)
             };
             let help = format!(
-                "write `\"on_error\": \"continue\"` here, the step {shown}, and `${{{id} ?? {other}}}` in place of `${{{id}}}`"
+                "write `\"on_error\": \"continue\"` here, the step {shown}, and `?? {other}` at the end of each reference to `{id}`, such as `${{{id} ?? {other}}}`"
             );
             let message = format!(
                 "a step has no call for a failure, as in {}",
