@@ -424,12 +424,12 @@ impl DoctorV1 {
 /// The schema's name and version.
 pub const EXPLANATION_SCHEMA: &str = "planwright.explanation/1";
 
-/// The explanation of a diagnostic code.
+/// The explanation of a diagnostic code, or of the kind of a step's error.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExplanationV1 {
     /// [`EXPLANATION_SCHEMA`].
     pub schema: &'static str,
-    /// The code, such as `PW0201`.
+    /// The code, such as `PW0201`, or the kind, such as `timeout`.
     pub code: &'static str,
     /// The title.
     pub title: &'static str,
@@ -438,12 +438,12 @@ pub struct ExplanationV1 {
 }
 
 impl ExplanationV1 {
-    /// Creates the explanation of a code from its page.
-    pub fn new(code: Code, page: &'static str) -> Self {
+    /// Creates an explanation from a page.
+    pub fn new(code: &'static str, title: &'static str, page: &'static str) -> Self {
         Self {
             schema: EXPLANATION_SCHEMA,
-            code: code.as_str(),
-            title: code.title(),
+            code,
+            title,
             page,
         }
     }

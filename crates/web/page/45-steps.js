@@ -150,6 +150,7 @@ function StepError({ error }) {
     <p>${error.kind && html`<strong>${oneLine(error.kind, 20)}</strong> `}<${Message} of=${error.message} /></p>
     ${error.help && html`<p class="soft"><${Message} of=${error.help} /></p>`}
     ${error.data !== null && error.data !== undefined && html`<details><summary>Data of the error</summary><${Value} of=${error.data} /></details>`}
+    ${error.kind && html`<${CodePage} code=${error.kind} />`}
   </div></div>`;
 }
 

@@ -12,7 +12,7 @@ use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use planwright::Planwright;
-use planwright::core::{CheckedPlan, Code};
+use planwright::core::CheckedPlan;
 use planwright::drawing::Drawing;
 use planwright::loaded_plan::ResultLabels;
 use planwright::planner::dates::{Now, TimeError};
@@ -50,8 +50,8 @@ pub struct PageSettings {
     pub now: fn() -> SystemTime,
     /// Marks the paths of untrusted and private values in a drawing of a plan, if the configuration has a policy for them.
     pub mark_flow: Arc<FlowMarker>,
-    /// The page of a diagnostic code, in Markdown.
-    pub code_page: fn(Code) -> &'static str,
+    /// The page of a diagnostic code or of a kind of error, in Markdown; none for another name.
+    pub code_page: fn(&str) -> Option<&'static str>,
     /// The current day in the time zone and calendar of the person, for phrases of time.
     pub today: Arc<dyn Fn() -> Result<Now, TimeError> + Send + Sync>,
 }

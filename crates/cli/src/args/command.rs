@@ -140,9 +140,9 @@ pub(crate) enum Command {
     /// Exit status: 0 sound, 2 usage, 3 rejected.
     #[command(visible_alias = "validate")]
     Check(CheckArguments),
-    /// Explain a diagnostic code: what it means, why it matters, how to fix it, with examples.
+    /// Explain a diagnostic code or a kind of error: what it means, why it matters, how to fix it.
     ///
-    /// Exit status: 0 explained, 2 not a code.
+    /// Exit status: 0 explained, 2 not known.
     Explain(ExplainArguments),
     /// Show the origins of a plan's arguments: each guarded or leaving parameter, its sources and paths.
     ///

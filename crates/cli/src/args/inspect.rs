@@ -312,7 +312,7 @@ pub(crate) struct ToolsArguments {
 /// `explain`
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ExplainArguments {
-    /// The code, such as `PW0201`, or its digits. Without one, all codes are listed.
+    /// The code, such as `PW0201`, or its digits; or the kind of a step's error, such as `timeout`. Without one, all are listed.
     #[arg(value_name = "CODE")]
     pub(crate) code: Option<String>,
     /// Output format.

@@ -1,7 +1,8 @@
-//! `planwright explain CODE`: the page of a diagnostic code, which the program contains.
+//! `planwright explain CODE`: the page of a diagnostic code or of a kind of error, which the program contains.
 
 use planwright::core::Code;
 use planwright::dialects::document::nearest;
+use planwright::engine::ErrorKind;
 use planwright::format::ExplanationV1;
 
 use crate::args::{ExplainArguments, Format, RunFormat};
@@ -10,7 +11,8 @@ use crate::view::output;
 use crate::view::paragraph::filled;
 use crate::view::printer::{BOLD, Printer, styled};
 
-/// All pages of `docs/codes`, one after the other. `cargo xtask generate` writes the file: a package has no `docs`.
+/// All pages of `docs/codes` and `docs/errors`, one after the other. `cargo xtask generate` writes the file: a package
+/// has no `docs`.
 const PAGES: &str = include_str!("explain/pages.txt");
 
 /// The widest paragraph, in columns. Longer lines are hard to read.
@@ -25,62 +27,96 @@ pub(crate) fn explain(
         list(arguments.format, printer)?;
         return Ok(Exit::Success);
     };
-    let code = find(name)?;
+    let subject = find(name)?;
     match arguments.format {
-        Format::Json => output::json(&describe_code(code), RunFormat::Json, printer)?,
+        Format::Json => output::json(&subject.explanation(), RunFormat::Json, printer)?,
         Format::Text => {
             let columns = Printer::data_width().min(MAX_COLUMNS);
-            printer.data(&rendered(page(code), columns));
+            printer.data(&rendered(subject.page(), columns));
         }
     }
     Ok(Exit::Success)
 }
 
-/// Prints each code with its title.
+/// Prints each code and each kind of error with its title.
 fn list(format: Format, printer: Printer) -> Result<(), CommandError> {
     match format {
         Format::Json => {
-            let all: Vec<ExplanationV1> = Code::ALL.iter().copied().map(describe_code).collect();
+            let all: Vec<ExplanationV1> = subjects().map(Subject::explanation).collect();
             output::json(&all, RunFormat::Json, printer)
         }
         Format::Text => {
-            for code in Code::ALL {
-                printer.data_line(&format!("{}  {}", styled(BOLD, code), code.title()));
+            let width = subjects().map(|each| each.name.len()).max().unwrap_or(0);
+            for Subject { name, title } in subjects() {
+                let padding = " ".repeat(width - name.len());
+                printer.data_line(&format!("{}{padding}  {title}", styled(BOLD, name)));
             }
             Ok(())
         }
     }
 }
 
-/// Returns the code with this name. Case and leading zeros do not matter: `pw201` and `201` are `PW0201`.
-fn find(name: &str) -> Result<Code, CommandError> {
+/// A page's subject: a diagnostic code, or the kind of a step's error.
+#[derive(Clone, Copy, Debug)]
+struct Subject {
+    name: &'static str,
+    title: &'static str,
+}
+
+impl Subject {
+    fn page(self) -> &'static str {
+        let heading = format!("# {}: ", self.name);
+        let start = PAGES.find(&heading).unwrap_or(PAGES.len());
+        let page = &PAGES[start..];
+        let end = page.find("\n# ").map_or(page.len(), |at| at + 1);
+        page[..end].trim_end()
+    }
+
+    fn explanation(self) -> ExplanationV1 {
+        ExplanationV1::new(self.name, self.title, self.page())
+    }
+}
+
+fn subjects() -> impl Iterator<Item = Subject> {
+    let codes = Code::ALL.iter().map(|code| Subject {
+        name: code.as_str(),
+        title: code.title(),
+    });
+    let kinds = ErrorKind::ALL.into_iter().map(|kind| Subject {
+        name: kind.as_str(),
+        title: kind.title(),
+    });
+    codes.chain(kinds)
+}
+
+/// Returns the subject with this name. Case and leading zeros do not matter: `pw201` and `201` are `PW0201`.
+fn find(name: &str) -> Result<Subject, CommandError> {
     let wanted = name.trim().to_ascii_uppercase();
     let digits = wanted.strip_prefix("PW").unwrap_or(&wanted);
-    let padded = format!("PW{digits:0>4}");
-    let known = || Code::ALL.iter().map(|code| code.as_str());
-    if let Some(code) = Code::ALL.iter().find(|code| code.as_str() == padded) {
-        return Ok(*code);
-    }
-    let error = CommandError::new(format!("`{name}` is not a diagnostic code"));
     let is_code = !digits.is_empty() && digits.chars().all(|digit| digit.is_ascii_digit());
-    let near = is_code.then(|| nearest(&padded, known())).flatten();
-    Err(match near {
+    let wanted = if is_code {
+        format!("PW{digits:0>4}")
+    } else {
+        wanted.to_ascii_lowercase()
+    };
+    if let Some(subject) = subjects().find(|subject| subject.name == wanted) {
+        return Ok(subject);
+    }
+    let error = CommandError::new(format!(
+        "`{name}` is neither a diagnostic code nor a kind of error"
+    ));
+    let names = subjects().map(|subject| subject.name);
+    Err(match nearest(&wanted, names) {
         Some(near) => error.hint(format!("did you mean `planwright explain {near}`?")),
-        None => error.hint("`planwright explain` lists all codes"),
+        None => error.hint("`planwright explain` lists all codes and kinds"),
     })
 }
 
-fn describe_code(code: Code) -> ExplanationV1 {
-    ExplanationV1::new(code, page(code))
-}
-
-/// Returns the page of a code, in Markdown.
-pub(crate) fn page(code: Code) -> &'static str {
-    let heading = format!("# {code}: ");
-    let start = PAGES.find(&heading).unwrap_or(PAGES.len());
-    let page = &PAGES[start..];
-    let end = page.find("\n# PW").map_or(page.len(), |at| at + 1);
-    page[..end].trim_end()
+/// Returns the page of a code or of a kind of error, in Markdown.
+pub(crate) fn page(name: &str) -> Option<&'static str> {
+    subjects()
+        .find(|subject| subject.name == name)
+        .map(Subject::page)
 }
 
 /// Formats a page for a terminal: paragraphs of at most `columns`, indented examples, and no Markdown syntax.
@@ -170,25 +206,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_code_has_its_page() {
-        for code in Code::ALL {
-            let page = page(*code);
-            let heading = format!("# {code}: {}\n", code.title());
-            assert!(page.starts_with(&heading), "{code}: {page}");
-            assert_eq!(page.matches("\n# ").count(), 0, "{code}");
+    fn every_subject_has_its_page() {
+        for subject in subjects() {
+            let Subject { name, title } = subject;
+            let page = subject.page();
+            assert!(
+                page.starts_with(&format!("# {name}: {title}\n")),
+                "{name}: {page}"
+            );
+            assert_eq!(page.matches("\n# ").count(), 0, "{name}");
         }
     }
 
     #[test]
     fn codes_are_found_by_their_digits() {
         for name in ["PW0201", "pw0201", "PW201", "201", " 0201 "] {
-            assert_eq!(find(name).unwrap().as_str(), "PW0201", "{name}");
+            assert_eq!(find(name).unwrap().name, "PW0201", "{name}");
         }
+        assert_eq!(find(" Timeout ").unwrap().name, "timeout");
         for (name, hint) in [
+            ("timeuot", "did you mean `planwright explain timeout`?"),
             ("PW0299", "did you mean `planwright explain PW0209`?"),
-            ("E0308", "`planwright explain` lists all codes"),
-            ("", "`planwright explain` lists all codes"),
-            ("PW\u{1b}[31m", "`planwright explain` lists all codes"),
+            ("E0308", "`planwright explain` lists all codes and kinds"),
+            ("", "`planwright explain` lists all codes and kinds"),
+            (
+                "PW\u{1b}[31m",
+                "`planwright explain` lists all codes and kinds",
+            ),
         ] {
             assert_eq!(find(name).unwrap_err().hints(), [hint], "{name}");
         }
@@ -207,10 +251,10 @@ mod tests {
 
     #[test]
     fn no_paragraph_is_wider_than_the_terminal() {
-        for code in Code::ALL {
+        for subject in subjects() {
             for columns in [60, 80] {
                 let text =
-                    anstream::adapter::strip_str(&rendered(page(*code), columns)).to_string();
+                    anstream::adapter::strip_str(&rendered(subject.page(), columns)).to_string();
                 for line in text
                     .lines()
                     .filter(|line| !line.starts_with("    "))
@@ -219,7 +263,8 @@ mod tests {
                     let width = terminal_text::width(line);
                     assert!(
                         width <= columns || !line.trim().contains(' '),
-                        "{code}: {line}"
+                        "{}: {line}",
+                        subject.name
                     );
                 }
             }

@@ -3,6 +3,7 @@
 use std::fs;
 
 use planwright::core::Code;
+use planwright::engine::ErrorKind;
 use planwright_testkit::generated;
 use serde_json::Value;
 
@@ -10,11 +11,13 @@ use crate::program::{planwright, stderr, stdout};
 
 #[test]
 fn generated_pages_of_the_program() {
-    let pages: Vec<String> = Code::ALL
-        .iter()
-        .map(|code| {
-            let page = generated::project_file(&format!("docs/codes/{code}.md"));
-            fs::read_to_string(page).unwrap().trim_end().to_owned()
+    let codes = Code::ALL.iter().map(|code| format!("docs/codes/{code}.md"));
+    let kinds = ErrorKind::ALL.map(|kind| format!("docs/errors/{}.md", kind.as_str()));
+    let pages: Vec<String> = codes
+        .chain(kinds)
+        .map(|page| {
+            let text = fs::read_to_string(generated::project_file(&page)).unwrap();
+            text.trim_end().to_owned()
         })
         .collect();
     let text = pages.join("\n\n") + "\n";
@@ -73,14 +76,18 @@ fn a_page_as_json() {
 }
 
 #[test]
-fn all_codes() {
+fn all_codes_and_kinds() {
+    let count = Code::ALL.len() + ErrorKind::ALL.len();
     let (exit, text, _) = explain(&[]);
     assert_eq!(exit, Some(0));
-    assert_eq!(text.lines().count(), Code::ALL.len());
-    assert!(text.contains("PW0201  a tool is not known\n"), "{text}");
+    assert_eq!(text.lines().count(), count);
+    assert!(
+        text.contains("PW0201       a tool is not known\n"),
+        "{text}"
+    );
     let (_, text, _) = explain(&["--format", "json"]);
     let all: Vec<Value> = serde_json::from_str(&text).unwrap();
-    assert_eq!(all.len(), Code::ALL.len());
+    assert_eq!(all.len(), count);
 }
 
 #[test]
@@ -88,7 +95,21 @@ fn a_misspelt_code() {
     let (exit, data, error) = explain(&["PW0299"]);
     assert_eq!((exit, &*data), (Some(2), ""));
     insta::assert_snapshot!(error, @r"
-    error: `PW0299` is not a diagnostic code
+    error: `PW0299` is neither a diagnostic code nor a kind of error
       hint: did you mean `planwright explain PW0209`?
     ");
+}
+
+#[test]
+fn the_page_of_a_kind_of_error() {
+    let (exit, page, _) = explain(&["timeout"]);
+    assert_eq!(exit, Some(0));
+    assert!(
+        page.starts_with("timeout: the call took too long\n\n"),
+        "{page}"
+    );
+    let (_, text, _) = explain(&["timeout", "--format", "json"]);
+    let page: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(page["code"], "timeout");
+    assert_eq!(page["title"], "the call took too long");
 }

@@ -188,6 +188,34 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// All kinds, in the order of their pages.
+    pub const ALL: [Self; 9] = [
+        Self::Tool,
+        Self::Timeout,
+        Self::Unavailable,
+        Self::Arguments,
+        Self::Reference,
+        Self::Approval,
+        Self::Policy,
+        Self::Budget,
+        Self::Internal,
+    ];
+
+    /// The title of the kind's page: what happened, as a clause.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Tool => "the tool reported an error",
+            Self::Timeout => "the call took too long",
+            Self::Unavailable => "the server cannot be reached",
+            Self::Arguments => "the arguments do not fit the tool's schema",
+            Self::Reference => "a reference has no value",
+            Self::Approval => "a person rejected the call",
+            Self::Policy => "the call is forbidden",
+            Self::Budget => "a budget is used up",
+            Self::Internal => "Planwright has a defect",
+        }
+    }
+
     /// The kind's name, as reports write it.
     pub fn as_str(self) -> &'static str {
         match self {

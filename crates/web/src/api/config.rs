@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use axum::{Extension, Json};
-use planwright::core::Code;
 use planwright::dialects::dialects;
 use planwright::stored::Passphrase;
 use serde::Serialize;
@@ -31,10 +30,10 @@ struct DialectEntry {
     can_print: bool,
 }
 
-/// The meaning of a diagnostic code.
+/// The meaning of a diagnostic code or of a kind of error.
 #[derive(Serialize)]
 pub(crate) struct CodePage {
-    code: &'static str,
+    code: String,
     /// The page of the code, in Markdown.
     page: &'static str,
 }
@@ -43,14 +42,8 @@ pub(crate) async fn code(
     State(state): State<Arc<PageState>>,
     Path(name): Path<String>,
 ) -> Result<Json<CodePage>, ApiError> {
-    let mut known = Code::ALL.iter().copied();
-    let code = known
-        .find(|code| code.as_str() == name)
-        .ok_or_else(|| ApiError::missing("code", &name))?;
-    Ok(Json(CodePage {
-        code: code.as_str(),
-        page: (state.settings.code_page)(code),
-    }))
+    let page = (state.settings.code_page)(&name).ok_or_else(|| ApiError::missing("code", &name))?;
+    Ok(Json(CodePage { code: name, page }))
 }
 
 pub(crate) async fn show(

@@ -212,6 +212,8 @@ test('the steps can be searched and filtered, and a failed step shows its error'
   const side = page.getByRole('complementary');
   await side.getByText('no such customer').first().waitFor();
   await side.getByRole('button', { name: 'Retry…' }).waitFor();
+  await side.getByText('What tool means').first().click();
+  await side.getByText('# tool: the tool reported an error').first().waitFor();
   await checkAccess(page, 'the steps');
   await screenshot(page, 'steps');
   await page.getByLabel('Search steps').fill('nothing like it');

@@ -87,7 +87,7 @@ impl World {
             tools: Arc::new(ScriptTools(store.clone(), Arc::clone(&opened))),
             person: Some("ada".to_owned()),
             now,
-            code_page: |_| "# A code\n\nIts meaning.",
+            code_page: |name| (name == "PW0201").then_some("# A code\n\nIts meaning."),
             mark_flow: Arc::new(|_, _, _| {}),
             today: Arc::new(|| Now::at(Duration::from_secs(1_760_000_000), &Zone::utc())),
         };
