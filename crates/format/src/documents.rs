@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use planwright_core::flow::{FlowParameter, FlowReport, FlowVerdict, OutputField, ParameterRule};
-use planwright_core::{Code, Diagnostic, Value};
+use planwright_core::{Diagnostic, Value};
 use serde::Serialize;
 
 use crate::{ErrorV1, ReportV1, UsageV1};
