@@ -64,9 +64,9 @@ pub use approval::{Approver, Decision};
 pub use backend::{
     Backends, ErrorKind, Functions, Sharable, ToolBackend, ToolCall, ToolError, ToolOutput,
 };
-pub use driver::{Canceller, RunHandle, SpawnRequest, StartError};
+pub use driver::{Canceller, RunHandle};
 pub use durations::Durations;
-pub use engine::Engine;
+pub use engine::{Engine, SpawnRequest, StartError};
 pub use event::{RunEvent, StampedEvent};
 pub use guard::{Bound, Guards, Rate};
 pub use id::RunId;

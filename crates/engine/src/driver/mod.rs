@@ -3,8 +3,7 @@
 mod drive;
 mod handle;
 mod in_flight;
-mod journal_gate;
 mod timers;
 
-pub(crate) use drive::Driver;
-pub use handle::{Canceller, RunHandle, SpawnRequest, StartError};
+pub(crate) use drive::{Driver, JournalGate};
+pub use handle::{Canceller, RunHandle};

@@ -6,36 +6,17 @@ use std::time::{Duration, SystemTime};
 use planwright_core::{PlanDigest, Value};
 use planwright_engine::RunId;
 
-use super::batch::RunState;
 use crate::database::{QueryError, SqlRow, SqlSession, params};
 use crate::error::LeaseHolder;
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::values;
 use crate::values::{from_nanos, run_id, to_i64, to_nanos, to_usize};
-use planwright_format::journal::{JOURNAL_FORMAT, parse_value, run_status, value_json};
+use crate::writer::RunState;
+use planwright_format::journal::{JOURNAL_FORMAT, parse_value, run_status};
 
 /// The maximum number of ids that an error for an ambiguous selector names.
 const MAX_CANDIDATES: i64 = 8;
-
-/// A run to create.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NewRun {
-    /// The id, with no `-` in front.
-    pub id: RunId,
-    /// The name of the plan.
-    pub plan: Option<String>,
-    /// The digest of the plan.
-    pub digest: PlanDigest,
-    /// The dialect that the plan is written in.
-    pub dialect: Option<String>,
-    /// The number of steps of the plan.
-    pub steps: usize,
-    /// The time of creation.
-    pub created: SystemTime,
-    /// Data for programs that resume or show the run. The store does not interpret it; the caller versions it.
-    pub header: Value,
-}
 
 /// The metadata of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,7 +80,7 @@ impl Store {
         Ok(found)
     }
 
-    /// Returns the header that the run was [created](NewRun::header) with.
+    /// Returns the header that the run was [created](super::NewRun::header) with.
     ///
     /// # Errors
     ///
@@ -228,35 +209,6 @@ pub(crate) fn find(session: &dyn SqlSession, selector: &str) -> Result<(i64, Run
             candidates: several.into_iter().map(|(_, id)| id.to_string()).collect(),
         })),
     }
-}
-
-/// Inserts a run, and returns its key.
-pub(crate) fn insert(session: &dyn SqlSession, new: &NewRun) -> Result<i64, QueryError> {
-    values::check_name("id of a run", new.id.as_str())?;
-    let header = value_json(&new.header).map_err(|reason| unreadable(&new.id, &reason))?;
-    let key = session.row(
-        // The format belongs to each run, because an older program may open the same store and must not append to a newer
-        // journal.
-        "INSERT INTO runs (id, format, plan, digest, dialect, created_ns, steps, header)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING RETURNING key",
-        params![
-            new.id.as_str(),
-            JOURNAL_FORMAT,
-            new.plan,
-            new.digest.as_str(),
-            new.dialect,
-            to_nanos(new.created),
-            to_i64(new.steps),
-            header,
-        ],
-        |row| row.get(0),
-    )?;
-    key.ok_or_else(|| {
-        QueryError::Store(StoreError::Exists {
-            what: "run",
-            id: new.id.to_string(),
-        })
-    })
 }
 
 /// Marks a run as imported with this many entries.

@@ -2,24 +2,26 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use futures::future::BoxFuture;
 use futures::{FutureExt, TryFutureExt};
+use planwright_core::{PlanDigest, Value};
 use planwright_engine::journal::{Entry, Journal, JournalError, check_history};
 use planwright_engine::{History, RunId};
+use planwright_format::journal::{JOURNAL_FORMAT, value_json};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::batch::{EntryBatch, RunTotals};
-use super::info::{self, NewRun};
+use super::info;
 use super::requests::{self, CancelRequest};
 use super::server_processes::{self, ProcessFile, ServerProcess};
-use crate::database::RunLease;
+use crate::database::{QueryError, RunLease, SqlSession, params};
 use crate::error::{FileProblem, LeaseHolder, StoreError};
 use crate::store::{Store, blocking};
-use crate::values::{self, to_i64, to_usize};
+use crate::values::{self, to_i64, to_nanos, to_usize};
 use crate::writer::{AppendRequest, JournalPosition, JournalProgress};
+use crate::writer::{EntryBatch, RunTotals};
 
 /// The pause before an unreachable database is queried again about a lease.
 const CONFIRM_PAUSE: Duration = Duration::from_millis(100);
@@ -39,6 +41,25 @@ pub struct LeasedRun {
     is_cancel_requested: bool,
 }
 
+/// A run to create.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewRun {
+    /// The id, with no `-` in front.
+    pub id: RunId,
+    /// The name of the plan.
+    pub plan: Option<String>,
+    /// The digest of the plan.
+    pub digest: PlanDigest,
+    /// The dialect that the plan is written in.
+    pub dialect: Option<String>,
+    /// The number of steps of the plan.
+    pub steps: usize,
+    /// The time of creation.
+    pub created: SystemTime,
+    /// Data for programs that resume or show the run. The store does not interpret it; the caller versions it.
+    pub header: Value,
+}
+
 impl Store {
     /// Creates a run and leases it for `holder`. The run is durable with its first entries: without entries there is nothing to
     /// resume.
@@ -55,7 +76,7 @@ impl Store {
         // After leasing, so that no other process can lease the run between the two.
         let key = self
             .writer()
-            .change_unsynced(move |session| info::insert(session, &new))?;
+            .change_unsynced(move |session| insert(session, &new))?;
         let progress = JournalProgress::new(key, id, lease, JournalPosition::default());
         Ok(self.leased_run(progress, processes, holder))
     }
@@ -200,6 +221,35 @@ impl LeasedRun {
     pub fn set_server_processes(&self, running: Vec<ServerProcess>) {
         *self.processes.earlier() = running;
     }
+}
+
+/// Inserts a run, and returns its key.
+pub(crate) fn insert(session: &dyn SqlSession, new: &NewRun) -> Result<i64, QueryError> {
+    values::check_name("id of a run", new.id.as_str())?;
+    let header = value_json(&new.header).map_err(|reason| info::unreadable(&new.id, &reason))?;
+    let key = session.row(
+        // The format belongs to each run, because an older program may open the same store and must not append to a newer
+        // journal.
+        "INSERT INTO runs (id, format, plan, digest, dialect, created_ns, steps, header)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING RETURNING key",
+        params![
+            new.id.as_str(),
+            JOURNAL_FORMAT,
+            new.plan,
+            new.digest.as_str(),
+            new.dialect,
+            to_nanos(new.created),
+            to_i64(new.steps),
+            header,
+        ],
+        |row| row.get(0),
+    )?;
+    key.ok_or_else(|| {
+        QueryError::Store(StoreError::Exists {
+            what: "run",
+            id: new.id.to_string(),
+        })
+    })
 }
 
 impl Journal for LeasedRun {

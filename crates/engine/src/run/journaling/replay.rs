@@ -12,7 +12,7 @@ use crate::event::Address;
 use crate::id::RunId;
 use crate::journal::{Entry, Record};
 use crate::options::RunOptions;
-use crate::run::calls::admission::RUN_TIMER_TASK;
+use crate::run::calls::attempts::RUN_TIMER_TASK;
 use crate::run::calls::flow::is_flow_refusal;
 use crate::run::command_queue::TimeSlice;
 use crate::run::effects::{Effect, RunInput};

@@ -16,7 +16,7 @@ use crate::durations::Durations;
 use crate::event::Address;
 use crate::id::RunId;
 use crate::journal::JournalError;
-use crate::run::calls::admission::count_selected;
+use crate::run::calls::attempts::count_selected;
 use crate::run::journaling::history::PastCall;
 use crate::run::outcome::{Outcome, SkipKind, SkipReason, StepStatus};
 use crate::run::run_machine::RunMachine;
