@@ -16,10 +16,11 @@ use planwright_engine::RunId;
 use planwright_store::database::{
     QueryError, RunLease, SqlRow, SqlSession, SqlValue, StoreConnection,
 };
-use planwright_store::{LeaseHolder, StoreError};
+use planwright_store::{ClientLimit, LeaseHolder, StoreError};
 
 use crate::connection::PostgresConnection;
 use crate::server::PostgresServer;
+use crate::values::{first, integer, micros, string, text};
 
 /// The pause after a renewal that failed.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
@@ -122,13 +123,19 @@ impl Leases {
                 &[text(id.as_str())],
                 &mut |_| Ok(()),
             )?;
+            if let Some(limit) = &holder.client
+                && !admits(session, id, limit)?
+            {
+                return Ok(Err(LeaseRefusal::ClientBusy(limit.max)));
+            }
             let token = first(
                 session,
-                "INSERT INTO leases (run, token, pid, host, since_ns, expires)
+                "INSERT INTO leases (run, token, pid, host, since_ns, expires, client)
                  VALUES (?1, nextval('lease_tokens'), ?2, ?3, ?4,
-                     clock_timestamp() + CAST(?5 AS BIGINT)::float8 * interval '1 microsecond')
+                     clock_timestamp() + CAST(?5 AS BIGINT)::float8 * interval '1 microsecond', ?6)
                  ON CONFLICT (run) DO UPDATE SET token = excluded.token, pid = excluded.pid,
-                     host = excluded.host, since_ns = excluded.since_ns, expires = excluded.expires
+                     host = excluded.host, since_ns = excluded.since_ns, expires = excluded.expires,
+                     client = excluded.client
                  WHERE leases.expires <= now() RETURNING token",
                 &[
                     text(id.as_str()),
@@ -136,12 +143,18 @@ impl Leases {
                     text(&holder.host),
                     SqlValue::Integer(nanos(holder.since)),
                     SqlValue::Integer(micros(self.lease_time)),
+                    holder
+                        .client
+                        .as_ref()
+                        .map_or(SqlValue::Null, |limit| text(&limit.client)),
                 ],
                 |row| integer(row, 0),
             )?;
             match token {
                 Some(token) => Ok(Ok(token)),
-                None => Ok(Err(holders(session, &[id])?.pop().flatten())),
+                None => Ok(Err(LeaseRefusal::Leased(
+                    holders(session, &[id])?.pop().flatten(),
+                ))),
             }
         })?;
         self.is_away.store(false, Ordering::Release);
@@ -162,11 +175,15 @@ impl Leases {
                     certain_until,
                 })
             }
-            Err(other) => Err(leased_error(
+            Err(LeaseRefusal::ClientBusy(max)) => {
+                Err(QueryError::Store(StoreError::ClientBusy { max }))
+            }
+            Err(LeaseRefusal::Leased(other)) => Err(leased_error(
                 id,
                 other.unwrap_or(LeaseHolder {
                     pid: 0,
                     host: String::new(),
+                    client: None,
                     since: UNIX_EPOCH,
                 }),
             )),
@@ -264,6 +281,32 @@ impl Leases {
     }
 }
 
+/// The reason why a run is not leased.
+enum LeaseRefusal {
+    /// Another process has leased it.
+    Leased(Option<LeaseHolder>),
+    /// The client of the run has reached this limit.
+    ClientBusy(u64),
+}
+
+/// Returns true if the client may have one more lease beside those of other runs. Leases of a client begin one after the other, so that
+/// two processes cannot both take the last one.
+fn admits(session: &dyn SqlSession, run: &RunId, limit: &ClientLimit) -> Result<bool, QueryError> {
+    let ignore = &mut |_: &dyn SqlRow| Ok(());
+    session.query(
+        "SELECT pg_advisory_xact_lock(hashtextextended(?1, 0))",
+        &[text(&format!("planwright client {}", limit.client))],
+        ignore,
+    )?;
+    let leased = first(
+        session,
+        "SELECT count(*) FROM leases WHERE client = ?1 AND run <> ?2 AND clock_timestamp() < expires",
+        &[text(&limit.client), text(run.as_str())],
+        |row| integer(row, 0),
+    )?;
+    Ok(leased.unwrap_or(0).unsigned_abs() < limit.max)
+}
+
 /// Returns the processes that have leased the runs.
 pub(crate) fn holders(
     session: &dyn SqlSession,
@@ -280,6 +323,7 @@ pub(crate) fn holders(
             let holder = LeaseHolder {
                 pid: u32::try_from(integer(row, 1)?).unwrap_or(0),
                 host: string(row, 2)?,
+                client: None,
                 since: UNIX_EPOCH + Duration::from_nanos(integer(row, 3)?.unsigned_abs()),
             };
             found.insert(string(row, 0)?, holder);
@@ -361,52 +405,9 @@ impl Drop for PostgresLease {
     }
 }
 
-/// Returns the first row of a result.
-fn first<T>(
-    session: &dyn SqlSession,
-    sql: &str,
-    params: &[SqlValue<'_>],
-    read: impl Fn(&dyn SqlRow) -> Result<T, QueryError>,
-) -> Result<Option<T>, QueryError> {
-    let mut found = None;
-    session.query(sql, params, &mut |row| {
-        if found.is_none() {
-            found = Some(read(row)?);
-        }
-        Ok(())
-    })?;
-    Ok(found)
-}
-
-fn integer(row: &dyn SqlRow, index: usize) -> Result<i64, QueryError> {
-    match row.value(index)? {
-        SqlValue::Integer(number) => Ok(number),
-        SqlValue::Null | SqlValue::Text(_) | SqlValue::Bytes(_) => {
-            Err(QueryError::failed("a column is not an integer"))
-        }
-    }
-}
-
-fn string(row: &dyn SqlRow, index: usize) -> Result<String, QueryError> {
-    match row.value(index)? {
-        SqlValue::Text(text) => Ok(text.into_owned()),
-        SqlValue::Null | SqlValue::Integer(_) | SqlValue::Bytes(_) => {
-            Err(QueryError::failed("a column is not a text"))
-        }
-    }
-}
-
-fn text(text: &str) -> SqlValue<'_> {
-    SqlValue::Text(text.into())
-}
-
 fn nanos(time: SystemTime) -> i64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
-}
-
-fn micros(time: Duration) -> i64 {
-    i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
 }
 
 // Leases expire while the machine sleeps.

@@ -16,6 +16,9 @@ mod values;
 /// Leases of runs, which expire unless their process renews them.
 mod lease;
 
+/// The rates of clients, over all processes.
+mod rates;
+
 /// The tables, and the migrations to the newest ones.
 mod tables;
 
@@ -25,12 +28,13 @@ use std::time::Duration;
 
 use planwright_engine::RunId;
 use planwright_store::database::{
-    Database, QueryError, RunLease, SqlSession, StoreConnection, create_own_folder,
+    Database, QueryError, RequestRate, RunLease, SqlSession, StoreConnection, create_own_folder,
 };
 use planwright_store::{FileProblem, LeaseHolder, Store, StoreError};
 
 use crate::connection::PostgresConnection;
 use crate::lease::Leases;
+use crate::rates::ClientRates;
 use crate::server::PostgresServer;
 
 /// The options of a store in a PostgreSQL server.
@@ -78,6 +82,7 @@ pub fn open(url: &str, options: PostgresOptions) -> Result<Store, StoreError> {
     server.listen().map_err(of)?;
     let database = PostgresDatabase {
         leases: Leases::new(&server).map_err(of)?,
+        rates: ClientRates::new(&server),
         server,
         folder: options.folder,
     };
@@ -88,6 +93,7 @@ pub fn open(url: &str, options: PostgresOptions) -> Result<Store, StoreError> {
 #[derive(Debug)]
 struct PostgresDatabase {
     leases: Arc<Leases>,
+    rates: ClientRates,
     server: Arc<PostgresServer>,
     folder: PathBuf,
 }
@@ -127,6 +133,15 @@ impl Database for PostgresDatabase {
 
     fn version(&self) -> Result<i64, QueryError> {
         Ok(self.server.version())
+    }
+
+    fn count_requests(
+        &self,
+        client: &str,
+        count: u32,
+        rate: RequestRate,
+    ) -> Result<Option<Duration>, QueryError> {
+        self.rates.take(client, count, rate)
     }
 
     fn is_shared(&self) -> bool {

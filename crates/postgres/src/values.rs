@@ -3,9 +3,12 @@
 use std::borrow::Cow;
 use std::error::Error;
 use std::io;
+use std::time::Duration;
 
 use planwright_store::FileProblem;
-use planwright_store::database::{DatabaseError, QueryCause, QueryError, SqlRow, SqlValue};
+use planwright_store::database::{
+    DatabaseError, QueryCause, QueryError, SqlRow, SqlSession, SqlValue,
+};
 use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked};
@@ -177,4 +180,47 @@ mod tests {
             assert_eq!(decode_text(&encoded), text);
         }
     }
+}
+
+/// Returns the first row of a result.
+pub(crate) fn first<T>(
+    session: &dyn SqlSession,
+    sql: &str,
+    params: &[SqlValue<'_>],
+    read: impl Fn(&dyn SqlRow) -> Result<T, QueryError>,
+) -> Result<Option<T>, QueryError> {
+    let mut found = None;
+    session.query(sql, params, &mut |row| {
+        if found.is_none() {
+            found = Some(read(row)?);
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+pub(crate) fn integer(row: &dyn SqlRow, index: usize) -> Result<i64, QueryError> {
+    match row.value(index)? {
+        SqlValue::Integer(number) => Ok(number),
+        SqlValue::Null | SqlValue::Text(_) | SqlValue::Bytes(_) => {
+            Err(QueryError::failed("a column is not an integer"))
+        }
+    }
+}
+
+pub(crate) fn string(row: &dyn SqlRow, index: usize) -> Result<String, QueryError> {
+    match row.value(index)? {
+        SqlValue::Text(text) => Ok(text.into_owned()),
+        SqlValue::Null | SqlValue::Integer(_) | SqlValue::Bytes(_) => {
+            Err(QueryError::failed("a column is not a text"))
+        }
+    }
+}
+
+pub(crate) fn text(text: &str) -> SqlValue<'_> {
+    SqlValue::Text(text.into())
+}
+
+pub(crate) fn micros(time: Duration) -> i64 {
+    i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
 }

@@ -66,6 +66,14 @@ pub enum StoreError {
         /// The process that has the lease.
         holder: LeaseHolder,
     },
+    /// The client has reached its limit of runs that are leased, over all processes.
+    #[error(
+        "this client has reached the maximum of plans in progress ({max}), over all processes; wait for one to end"
+    )]
+    ClientBusy {
+        /// The limit.
+        max: u64,
+    },
     /// The run was removed from the store while this process had leased it.
     #[error("the run `{run}` was removed from the store while it was in progress")]
     Removed {
@@ -194,6 +202,17 @@ pub struct LeaseHolder {
     pub host: String,
     /// The start of the lease.
     pub since: SystemTime,
+    /// The client whose plan the run is, with its limit. A database that processes of one machine use does not read it.
+    pub client: Option<ClientLimit>,
+}
+
+/// A client with its limit of runs that are leased at a time, over all processes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientLimit {
+    /// The name of the client.
+    pub client: String,
+    /// The limit.
+    pub max: u64,
 }
 
 impl LeaseHolder {
@@ -203,6 +222,7 @@ impl LeaseHolder {
             pid: std::process::id(),
             host: host.into(),
             since,
+            client: None,
         }
     }
 }

@@ -49,8 +49,9 @@ mod exchange;
 
 pub use answers::RecordedAnswers;
 pub use changes::ChangeWatcher;
+pub use database::RequestRate;
 pub use decisions::{DecisionWatcher, EntryWatcher, NewDecision, StoredDecision};
-pub use error::{FileProblem, LeaseHolder, StoreError};
+pub use error::{ClientLimit, FileProblem, LeaseHolder, StoreError};
 pub use exchange::{EXPORT_FORMAT, ImportOutcome};
 pub use pins::{
     Acceptance, AcceptedTool, ChangedServer, ChangedTool, ListedServer, ListedTool, PinnedServer,

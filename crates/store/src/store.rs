@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use planwright_engine::approval::SealKey;
 
 use crate::changes::{ChangeWatcher, PollerSlot};
 use crate::database::{
-    Database, QueryError, SqlSession, StoreConnection, TransactionKind, in_transaction, params,
+    Database, QueryError, RequestRate, SqlSession, StoreConnection, TransactionKind,
+    in_transaction, params,
 };
 use crate::error::StoreError;
 use crate::file::SqliteDatabase;
@@ -96,6 +98,22 @@ impl Store {
     /// Returns true if processes of several machines use the store.
     pub fn is_shared(&self) -> bool {
         self.0.database.is_shared()
+    }
+
+    /// Counts requests of a client over all processes of a [shared](Self::is_shared) store. At the rate limit it counts none, and
+    /// returns the time until they are allowed.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::File`].
+    pub fn count_requests(
+        &self,
+        client: &str,
+        count: u32,
+        rate: RequestRate,
+    ) -> Result<Option<Duration>, StoreError> {
+        let counted = self.0.database.count_requests(client, count, rate);
+        counted.map_err(|error| error.at(self.path()))
     }
 
     /// Limits the file to about this many bytes, as long as this store is open. Writes beyond that fail as if the disk were full.

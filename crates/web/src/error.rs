@@ -90,6 +90,7 @@ impl From<StoreError> for ApiError {
             | StoreError::Ambiguous { .. }
             | StoreError::BadName { .. } => StatusCode::NOT_FOUND,
             StoreError::Leased { .. }
+            | StoreError::ClientBusy { .. }
             | StoreError::Exists { .. }
             | StoreError::Removed { .. }
             | StoreError::Superseded { .. }

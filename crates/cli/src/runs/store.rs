@@ -109,6 +109,7 @@ pub(crate) fn explain(error: StoreError) -> CommandError {
         StoreError::Missing { what: "plan", .. } => Some("`planwright list` lists them"),
         StoreError::Ambiguous { .. } => Some("write more characters of the id"),
         StoreError::Leased { .. } => Some("wait until it ends, or stop that process"),
+        StoreError::ClientBusy { .. } => Some("wait until one of them ends"),
         StoreError::File { trouble, .. } => match trouble {
             FileProblem::Full => Some("free disk space, or use another file with `--store FILE`"),
             FileProblem::Newer { .. } => {

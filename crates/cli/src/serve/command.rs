@@ -90,6 +90,7 @@ pub(crate) async fn serve(
                 tokens: token::user_file()?,
                 serve: config.serve().clone(),
                 telemetry: telemetry.clone(),
+                shared_store: settings.store.clone().filter(Store::is_shared),
             })
             .await?;
             let page = match &store {

@@ -1,5 +1,6 @@
 //! Tests of a store in a PostgreSQL server: those that every database passes, and those of leases and lost connections.
 
+mod clients;
 mod commits;
 mod faults;
 mod opening;

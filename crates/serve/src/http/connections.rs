@@ -18,6 +18,7 @@ use planwright::config::Serve;
 use planwright::telemetry::Telemetry;
 use planwright::terminal_text::io_reason;
 use planwright_mcp::gateway::ClientId;
+use planwright_store::Store;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -40,6 +41,8 @@ pub struct HttpSettings {
     pub serve: Serve,
     /// Receives the metrics of the server.
     pub telemetry: Telemetry,
+    /// The store that this gateway shares with others, over all of which the rates of clients hold.
+    pub shared_store: Option<Store>,
 }
 
 /// A server with a bound port that does not accept requests yet.
@@ -60,6 +63,7 @@ impl HttpServer {
             tokens,
             serve,
             telemetry,
+            shared_store,
         } = settings;
         let access = ClientAccess::new(listen, TokenCache::open(tokens)?)?;
         let limits = HttpLimits::of(&serve, access.is_open());
@@ -73,7 +77,13 @@ impl HttpServer {
             page: None,
             shutdown_time: limits.shutdown_time,
             connections: limits.connections,
-            gate: Arc::new(RequestGate::new(listen, access, limits, &serve, telemetry)),
+            gate: Arc::new(RequestGate::new(
+                listen,
+                access,
+                limits,
+                &serve,
+                (telemetry, shared_store),
+            )),
         })
     }
 

@@ -22,12 +22,14 @@ use planwright::config::Serve;
 use planwright::engine::Rate;
 use planwright::telemetry::Telemetry;
 use planwright_mcp::gateway::ClientId;
+use planwright_store::Store;
 use tower::Service;
 
 use super::limits::{HttpLimits, InFlightPermit, InFlightRequests, KeyedRateLimiter, WrongTokens};
 use super::limits::{Refusal, Refused, network_of};
 use super::metrics::{ActiveRequest, Metrics};
 use super::origin::{self, HostNames};
+use super::shared_rate::SharedRate;
 use super::unadmitted::{Peer, UnadmittedConnection};
 use crate::tokens::ServeError;
 use crate::tokens::{TokenCache, TokenOwner};
@@ -41,6 +43,8 @@ pub(super) struct RequestGate {
     is_loopback: bool,
     names: HostNames,
     rate: Option<KeyedRateLimiter<ClientId>>,
+    /// The same rate over all gateways of a shared store.
+    shared_rate: Option<SharedRate>,
     /// The requests for data of the page without a session, by address.
     strangers: KeyedRateLimiter<IpAddr>,
     requests: InFlightRequests,
@@ -52,7 +56,7 @@ impl RequestGate {
         access: ClientAccess,
         limits: HttpLimits,
         serve: &Serve,
-        telemetry: Telemetry,
+        (telemetry, shared_store): (Telemetry, Option<Store>),
     ) -> Self {
         Self {
             access,
@@ -61,6 +65,9 @@ impl RequestGate {
             is_loopback: listen.ip().is_loopback(),
             names: HostNames::new(listen, serve),
             rate: limits.rate.map(KeyedRateLimiter::new),
+            shared_rate: shared_store
+                .zip(limits.rate)
+                .map(|(store, rate)| SharedRate::new(store, rate)),
             strangers: KeyedRateLimiter::new(STRANGER_RATE),
             requests: InFlightRequests::new(limits.requests),
         }
@@ -96,6 +103,11 @@ impl RequestGate {
         }
         if let Some(rate) = &self.rate {
             rate.take(client)
+                .map_err(|wait| Refusal::TooFast { wait })?;
+        }
+        if let Some(rate) = &self.shared_rate {
+            rate.take(client)
+                .await
                 .map_err(|wait| Refusal::TooFast { wait })?;
         }
         // A listening request, which may take hours, does not count as a request in flight.

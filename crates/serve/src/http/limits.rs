@@ -22,7 +22,7 @@ const WRONG_TOKEN_RATE: Rate = Rate {
 };
 
 /// The number of addresses or clients above which idle ones are removed.
-const MAX_RATE_KEYS: usize = 10_000;
+pub(super) const MAX_RATE_KEYS: usize = 10_000;
 
 /// The effective limits.
 #[derive(Clone, Copy, Debug)]

@@ -9,6 +9,7 @@ mod limits;
 mod metrics;
 mod origin;
 mod page;
+mod shared_rate;
 mod unadmitted;
 
 pub use connections::{HttpServer, HttpSettings};

@@ -16,9 +16,10 @@ use planwright_dialects::{ParseResult, ReadOptions};
 use planwright_engine::guard::{Guards, WrittenMeter};
 use planwright_engine::options::RunOptions;
 use planwright_engine::run::{StepPreview, preview};
-use planwright_mcp::gateway::{GatewayClient, HostCall};
+use planwright_mcp::gateway::{ClientId, GatewayClient, HostCall};
 use planwright_mcp::{Caller, UpstreamState, UpstreamView};
 use planwright_planner::extraction::Extraction;
+use planwright_store::{ClientLimit, LeaseHolder};
 
 use crate::host::PlanHost;
 use crate::host::spawn_blocking_limited;
@@ -226,7 +227,7 @@ impl PlanHost {
             None => RunStorage::Nothing,
             Some(store) => RunStorage::New {
                 store,
-                holder: self.settings.holder.clone(),
+                holder: self.holder(&call.client.id),
                 run: Box::new(NewStoredRun {
                     client: crate::runs::lookup::owner(&call.client.id),
                     ..NewStoredRun::of(&valid.loaded, self.settings.sources.clone(), now)
@@ -300,6 +301,17 @@ impl PlanHost {
             progress,
             slot,
         }))
+    }
+
+    /// Returns the identity of this process as the holder of a run of this client.
+    pub(crate) fn holder(&self, client: &ClientId) -> LeaseHolder {
+        LeaseHolder {
+            client: crate::runs::lookup::owner(client).map(|client| ClientLimit {
+                client,
+                max: u64::try_from(self.settings.plans_at_once).unwrap_or(u64::MAX),
+            }),
+            ..self.settings.holder.clone()
+        }
     }
 
     /// Reserves the slot of one more plan of a client beside those in progress.

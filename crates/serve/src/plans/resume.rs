@@ -22,7 +22,7 @@ use planwright_engine::event::Address;
 use planwright_engine::run::{Choice, History, PastCall};
 use planwright_engine::{Decision, RunStatus};
 use planwright_mcp::Caller;
-use planwright_mcp::gateway::{GatewayClient, HostCall};
+use planwright_mcp::gateway::{ClientId, GatewayClient, HostCall};
 use planwright_store::{RunInfo, Store};
 
 use crate::host::PlanHost;
@@ -189,7 +189,14 @@ impl PlanHost {
         // Before the run is leased: a refusal must not interrupt it.
         let slot = self.reserve(&call.client).map_err(InvalidPlan::Refused)?;
         let (storage, is_cancelled) = self
-            .prepare(id, &plan, new_plan, &options, (changes, added), stored)
+            .prepare(
+                (id, &call.client.id),
+                &plan,
+                new_plan,
+                &options,
+                (changes, added),
+                stored,
+            )
             .await
             .map_err(InvalidPlan::Refused)?;
         let spec = RunSpec {
@@ -229,7 +236,7 @@ impl PlanHost {
     /// Leases a stored run and prepares its start. Also returns true if the run has to be cancelled.
     async fn prepare(
         &self,
-        id: &RunId,
+        (id, client): (&RunId, &ClientId),
         plan: &planwright_core::CheckedPlan,
         new_plan: Option<planwright::format::PlanTextV1>,
         options: &planwright_engine::RunOptions,
@@ -240,7 +247,7 @@ impl PlanHost {
             return Err(BadRequest("this gateway stores no runs".to_owned()));
         };
         let (id, plan, options) = (id.clone(), plan.clone(), options.clone());
-        let (holder, now) = (self.settings.holder.clone(), (self.settings.now)());
+        let (holder, now) = (self.holder(client), (self.settings.now)());
         let prepare = move || {
             let leased = store.lease_run(id.as_str(), &holder)?;
             // The run was read before it was leased: another request may have resumed and ended it in between.

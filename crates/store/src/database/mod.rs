@@ -69,11 +69,33 @@ pub trait Database: Debug + Send + Sync {
     /// Returns true if processes of several machines use the database.
     fn is_shared(&self) -> bool;
 
+    /// Counts `count` requests of a client, over all processes. At the rate limit it counts none, and returns the time until they are
+    /// allowed. A database that is not [shared](Self::is_shared) counts nothing: its process does.
+    ///
+    /// # Errors
+    ///
+    /// [`QueryError`] if the database cannot be reached.
+    fn count_requests(
+        &self,
+        client: &str,
+        count: u32,
+        rate: RequestRate,
+    ) -> Result<Option<Duration>, QueryError>;
+
     /// Returns the time after which a write fails if the database cannot be reached.
     fn write_timeout(&self) -> Duration;
 
     /// Returns the path of the file that lists the server processes of a run on this machine.
     fn processes_path(&self, id: &RunId) -> PathBuf;
+}
+
+/// A rate limit of requests: a burst of `burst`, and one more after each `gap`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestRate {
+    /// The number of requests that may come at once.
+    pub burst: u32,
+    /// The time in which one more request becomes allowed.
+    pub gap: Duration,
 }
 
 /// A lease of a run, which ends when this is dropped.

@@ -119,6 +119,7 @@ impl FileLease {
 pub(super) const UNKNOWN: LeaseHolder = LeaseHolder {
     pid: 0,
     host: String::new(),
+    client: None,
     since: SystemTime::UNIX_EPOCH,
 };
 
@@ -177,6 +178,7 @@ fn read(file: &mut File) -> Option<LeaseHolder> {
     Some(LeaseHolder {
         pid: holder.pid,
         host: holder.host,
+        client: None,
         since: from_nanos(holder.since_ns),
     })
 }

@@ -12,8 +12,8 @@ use super::connect::{self, OpenedFile};
 use super::inode::{StoreFile, writable_by_others};
 use super::lease::{FileLease, LeaseOutcome, UNKNOWN};
 use crate::database::{
-    Database, DatabaseError, QueryCause, QueryError, RowReader, RunLease, SqlRow, SqlSession,
-    SqlValue, StoreConnection, TransactionKind,
+    Database, DatabaseError, QueryCause, QueryError, RequestRate, RowReader, RunLease, SqlRow,
+    SqlSession, SqlValue, StoreConnection, TransactionKind,
 };
 use crate::error::{FileProblem, LeaseHolder, StoreError};
 use crate::values::to_i64;
@@ -127,6 +127,15 @@ impl Database for SqliteDatabase {
             none => none.insert(self.open_connection()?),
         };
         counter.pragma("data_version")
+    }
+
+    fn count_requests(
+        &self,
+        _client: &str,
+        _count: u32,
+        _rate: RequestRate,
+    ) -> Result<Option<Duration>, QueryError> {
+        Ok(None)
     }
 
     fn is_shared(&self) -> bool {

@@ -98,6 +98,7 @@ fn a_run_is_held_though_its_lock_file_was_removed() {
     let unknown = LeaseHolder {
         pid: 0,
         host: String::new(),
+        client: None,
         since: time(0),
     };
     let again = Store::open(scene.store.path()).unwrap();

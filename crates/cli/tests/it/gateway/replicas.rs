@@ -240,3 +240,43 @@ fn a_task_that_waits_for_input_still_waits_after_its_gateway_died() {
     assert_eq!(other.called(), "a");
     other.task_is(&task, "completed");
 }
+
+#[test]
+fn a_client_has_its_limit_of_plans_over_all_gateways() {
+    let database = PostgresDatabase::create().unwrap();
+    let settings = "[serve]\nmax_plans = 1";
+    let one = Replica::with(&database, settings);
+    let other = Replica::with(&database, settings);
+    let run = one.start_plan(&database);
+    let plan = json!({"steps": [{"id": "more", "tool": "note", "args": {"text": "more"}}]});
+    let refused = other.call("execute_plan", json!({"plan": plan}));
+    let error = refused["message"].as_str().unwrap_or_default();
+    assert!(
+        error.contains("maximum of plans in progress (1), over all processes"),
+        "{refused}"
+    );
+    one.recorder.release();
+    assert_eq!(one.called(), "end");
+    other.has_succeeded(&run);
+    let accepted = other.call("execute_plan", json!({"plan": plan}));
+    assert_eq!(accepted["status"], "succeeded", "{accepted}");
+}
+
+#[test]
+fn a_client_has_its_rate_over_all_gateways() {
+    let database = PostgresDatabase::create().unwrap();
+    let settings = "[serve]\nrate = '4/h'";
+    let replicas = [
+        Replica::with(&database, settings),
+        Replica::with(&database, settings),
+    ];
+    let statuses: Vec<u16> = (0..6)
+        .map(|request| {
+            let replica = &replicas[request % 2];
+            let request = message(replica.listening.url(), "tools/list", json!({}))
+                .header("authorization", &format!("Bearer {}", replica.token));
+            request.send().status()
+        })
+        .collect();
+    assert_eq!(statuses, [200, 200, 200, 200, 429, 429]);
+}

@@ -42,6 +42,7 @@ fn settings(folder: &Path, listen: &str, text: &str) -> HttpSettings {
         tokens: tokens(folder),
         serve: serve(text),
         telemetry: Telemetry::off(),
+        shared_store: None,
     }
 }
 
