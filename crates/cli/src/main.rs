@@ -67,7 +67,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
     let exit = runtime.block_on(async {
         system::signals::survive_file_size_limit();
         match command {
-            Command::Run(arguments) => Box::pin(run::command::run(&arguments, printer)).await,
+            Command::Run(arguments) => Box::pin(run::session::run(&arguments, printer)).await,
             Command::Call(arguments) => Box::pin(run::call::call(&arguments, printer)).await,
             Command::Resume(arguments) => Box::pin(run::resume::resume(&arguments, printer)).await,
             Command::Waiting(arguments) => approval::waiting::waiting(&arguments, printer),
@@ -91,7 +91,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Export(arguments) => runs::exchange::export(&arguments, printer),
             Command::Import(arguments) => runs::exchange::import(&arguments, printer),
             Command::Prune(arguments) => runs::exchange::prune(&arguments, printer),
-            Command::Replay(arguments) => run::resume::replay(&arguments, printer),
+            Command::Replay(arguments) => runs::replay::replay(&arguments, printer),
             Command::Check(arguments) if arguments.watch => {
                 Box::pin(inspect::check::watch(&arguments, printer)).await
             }

@@ -30,15 +30,15 @@ use crate::approval::review::{MAX_CHANGES, Reviewed, changed_goal, review};
 use crate::args::{AdaptArguments, Approve, AskArguments, Progress, RunFormat};
 use crate::error::{CommandError, Exit};
 use crate::run::early_run::created;
-use crate::run::session::{ConsentOutcome, RunSession, request_plan_approval};
+use crate::run::session::{ConsentOutcome, FinishedRun, RunSession, request_plan_approval};
 use crate::runs::store;
 use crate::setup::settings::{self, Settings};
 use crate::system::signals::Signals;
 use crate::system::{environment, telemetry};
 use crate::tools::open_servers::ServerUse;
 use crate::tools::toolbox::Toolbox;
-use crate::view::output::{self, FinishedRun};
 use crate::view::printer::{Printer, terminal};
+use crate::view::{diagnostics, output};
 
 /// The name of the plan in messages.
 pub(super) const SOURCE: &str = "answer";
@@ -214,7 +214,7 @@ impl AskSession<'_> {
         // The plan was checked against the same tools before.
         let (mut loaded, plan) = self.check(text);
         let Some(mut plan) = plan else {
-            output::diagnostics(&loaded, RunFormat::Text, self.printer);
+            diagnostics::show_for(&loaded, RunFormat::Text, self.printer);
             return refused;
         };
         let store = self.store()?;

@@ -7,8 +7,8 @@ use planwright::dialects::native::Native;
 use planwright::dialects::{Dialect, ReadOptions, parse};
 use planwright::loaded_plan::{LoadedPlan, single_call};
 
-use super::command::PlanCommand;
 use super::plan_file::value_or_text;
+use super::session::PlanCommand;
 use crate::args::SingleCallArguments;
 use crate::error::{CommandError, Exit};
 use crate::view::printer::Printer;

@@ -12,13 +12,12 @@ use planwright::loaded_plan::LoadedPlan;
 use planwright::service::RunSpec;
 use planwright::telemetry::Telemetry;
 
-use super::session::{RunOutputs, follow};
+use super::session::{FinishedRun, RunOutputs, follow, report};
 use crate::args::{DemoArguments, DrainArguments, Progress, RunFormat};
 use crate::error::{CommandError, Exit};
 use crate::system::signals::Signals;
 use crate::tools::toolbox::Toolbox;
 use crate::view::live::Live;
-use crate::view::output::{self, FinishedRun};
 use crate::view::paragraph::filled;
 use crate::view::printer::Printer;
 
@@ -60,7 +59,7 @@ pub(crate) async fn demo(
     };
     signals.leave_on_next();
     let ended = FinishedRun::of(summary, live);
-    output::report(&ended, &loaded, arguments.format, None, printer)?;
+    report(&ended, &loaded, arguments.format, None, printer)?;
     let summary = ended.summary;
     if watched {
         let savings = Savings::of(&summary);

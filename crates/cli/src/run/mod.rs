@@ -2,7 +2,6 @@
 
 pub(crate) mod adaptation;
 pub(crate) mod call;
-pub(crate) mod command;
 pub(crate) mod demo;
 pub(crate) mod early_run;
 pub(crate) mod plan_file;

@@ -1,7 +1,5 @@
-//! `planwright resume RUN`: resumes a stored run. `planwright replay RUN`: replays a run from its journal, and verifies that all decisions
-//! are the same.
+//! `planwright resume RUN`: resumes a stored run.
 
-use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,27 +7,23 @@ use std::time::Duration;
 use planwright::core::Object;
 use planwright::core::check::Policy;
 use planwright::engine::RunId;
-use planwright::engine::run::{Choice, ReplayError, ReplayReport};
+use planwright::engine::run::{Choice, ReplayReport};
 use planwright::engine::{RunOptions, RunStatus};
-use planwright::format::{PlanTextV1, RecordV1, ReplayV1};
+use planwright::format::PlanTextV1;
 use planwright::loaded_plan::LoadedPlan;
 use planwright::service::RunStorage;
 use planwright::stored::{
     self, NamedSteps, OrphanedServers, ProcessSecrets, ResumeRequest, StaleStep, StoredRun,
-    StoredRunError,
 };
-use planwright::terminal_text;
 use planwright_store::LeasedRun;
 
-use super::command::rejected;
 use crate::approval::passphrase::PassphraseCheck;
-use crate::args::{
-    Format, PlanArguments, Progress, ReplayArguments, ResumeArguments, RunFormat, TextArguments,
-    ToolArguments,
-};
+use crate::args::{PlanArguments, Progress, ResumeArguments, TextArguments, ToolArguments};
 use crate::error::{CommandError, Exit};
 use crate::run::plan_file::{self, value_or_text};
-use crate::run::session::{ConsentOutcome, RunSegment, RunSession, request_plan_approval};
+use crate::run::session::{
+    ConsentOutcome, FinishedRun, RunSegment, RunSession, rejected, report, request_plan_approval,
+};
 use crate::runs::selector::find_run;
 use crate::runs::store;
 use crate::setup::settings::{self, Settings};
@@ -37,10 +31,9 @@ use crate::system::signals::Signals;
 use crate::system::{environment, telemetry};
 use crate::tools::open_servers::ServerUse;
 use crate::tools::toolbox::Toolbox;
+use crate::view::diagnostics;
 use crate::view::live::Live;
-use crate::view::output::{self, FinishedRun};
 use crate::view::printer::Printer;
-use crate::view::printer::{BAD, GOOD, counted, styled};
 
 /// The time after which servers of a killed process that still run are reported.
 const ORPHANS_END: Duration = Duration::from_secs(1);
@@ -104,7 +97,7 @@ pub(crate) async fn resume(
         toolbox.close().await;
         return exit;
     };
-    output::diagnostics(&loaded, arguments.output.format, printer);
+    diagnostics::show_for(&loaded, arguments.output.format, printer);
     for (tool, changes) in stored.changed_tools(&plan) {
         printer.quote(&format!(
             "warning: the tool `{tool}` changed since the run was last in progress: {changes}"
@@ -258,7 +251,7 @@ fn show_once_more(
         is_stored: true,
         ..FinishedRun::of(summary, live)
     };
-    output::report(
+    report(
         &ended,
         &loaded,
         arguments.output.format,
@@ -354,117 +347,4 @@ fn vars(arguments: &ResumeArguments) -> Result<Object, CommandError> {
     let mut vars = Object::default();
     plan_file::add_vars(&mut vars, &arguments.vars)?;
     Ok(vars)
-}
-
-/// The maximum width of a printed decision, in columns.
-const MAX_DECISION_WIDTH: usize = 400;
-
-/// `planwright replay RUN`
-pub(crate) fn replay(arguments: &ReplayArguments, printer: Printer) -> Result<Exit, CommandError> {
-    let store = store::open(&arguments.store, printer)?;
-    let id = find_run(&store, arguments.run.as_deref())?.id;
-    let stored = StoredRun::read(&store, id.as_str())?;
-    let result = stored.replayed(&id);
-    let replay = ReplayV1::new(id.clone(), &result);
-    match arguments.format {
-        Format::Json => output::json(&replay, RunFormat::Json, printer)?,
-        Format::Text => printer.data(&text(&id, &replay, &result)),
-    }
-    Ok(if replay.same {
-        Exit::Success
-    } else {
-        Exit::Failed
-    })
-}
-
-fn text(
-    id: &RunId,
-    replay: &ReplayV1,
-    result: &Result<ReplayReport, ReplayError<StoredRunError>>,
-) -> String {
-    let run = store::short_id(id);
-    let error = match result {
-        Ok(replayed) => {
-            return format!(
-                "{} run {run} replays identically: {} of {} compared\n",
-                styled(GOOD, "✓"),
-                counted(replayed.decisions, "decision"),
-                processes(replayed.processes)
-            );
-        }
-        Err(error) => error.to_string(),
-    };
-    let error = terminal_text::one_line(&error);
-    let mut text = format!("{} run {run}: {error}\n", styled(BAD, "✗"));
-    if let Some(divergence) = &replay.divergence {
-        let now = divergence.now.as_ref();
-        let now = now.map_or_else(|| "nothing".to_owned(), decision);
-        let _ = writeln!(
-            text,
-            "  recorded: {}\n  replayed: {now}",
-            decision(&divergence.written)
-        );
-    }
-    text
-}
-
-fn processes(count: usize) -> String {
-    if count == 1 {
-        "1 process".to_owned()
-    } else {
-        format!("{count} processes")
-    }
-}
-
-fn decision(record: &RecordV1) -> String {
-    let json = serde_json::to_string(record).unwrap_or_default();
-    terminal_text::shortened(&terminal_text::one_line(&json), MAX_DECISION_WIDTH, "…").into_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use planwright::core::{StepId, Value};
-    use planwright::engine::RunStatus;
-    use planwright::engine::event::Address;
-    use planwright::engine::journal::Record;
-
-    use super::*;
-
-    #[test]
-    fn both_decisions_are_named() {
-        let at = Address {
-            inside: None,
-            instance: None,
-            step: StepId::new("pay"),
-            item: None,
-            round: None,
-        };
-        let written = Record::Sent {
-            at: Arc::new(at),
-            server: "bank".into(),
-            tool: Arc::from("pay"),
-            attempt: 1,
-            args: Value::from("\u{1b}"),
-            consent: None,
-        };
-        let now = Record::Ended {
-            status: RunStatus::Failed,
-        };
-        let result = Err(ReplayError::Diverged {
-            turn: 7,
-            written: Box::new(written),
-            now: Some(Box::new(now)),
-        });
-        let replay = ReplayV1::new("0123456789abcdef".parse().unwrap(), &result);
-        let text = text(&replay.run, &replay, &result);
-        let text = anstream::adapter::strip_str(&text).to_string();
-        insta::assert_snapshot!(text, @r#"
-        ✗ run 01234567: the replay diverges at turn 7
-          recorded: {"what":"sent","address":"pay","server":"bank","tool":"pay","attempt":1,"args":"\u001b"}
-          replayed: {"what":"ended","status":"failed"}
-        "#);
-        assert!(!replay.same);
-    }
 }

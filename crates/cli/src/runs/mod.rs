@@ -6,6 +6,7 @@ pub(crate) mod follow;
 pub(crate) mod list;
 pub(crate) mod logs;
 mod plan_diff;
+pub(crate) mod replay;
 pub(crate) mod selector;
 pub(crate) mod show;
 pub(crate) mod store;

@@ -68,10 +68,10 @@ pub(crate) fn connect_options() -> ConnectOptions {
 }
 
 impl OpenServers {
-    /// Adds the tools that `names` names, or all without names, to `catalog`, and starts the servers that this needs.
+    /// Adds the tools that `names` names, or all without names, to `catalog`, starts the servers that this needs, and adds their backends.
     pub(super) async fn open(
         config: &Arc<ServersConfig>,
-        catalog: &mut Catalog,
+        (catalog, backends): (&mut Catalog, &mut Backends),
         names: Option<&BTreeSet<String>>,
         server_use: ServerUse,
         printer: Printer,
@@ -138,6 +138,7 @@ impl OpenServers {
         open.has_idle = servers.any(|server| !wanted.contains(&server.name));
         let complete = choice.catalog(&wanted, &started, &open.started);
         *catalog = complete;
+        open.join(backends);
         open
     }
 
@@ -170,7 +171,7 @@ impl OpenServers {
     }
 
     /// Adds the backends of the servers.
-    pub(super) fn join(&self, backends: &mut Backends) {
+    fn join(&self, backends: &mut Backends) {
         for connections in &self.started {
             backends.join(connections.backends());
         }

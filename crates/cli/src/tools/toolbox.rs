@@ -75,10 +75,9 @@ impl Toolbox {
         let (mut toolbox, servers) = Self::without_servers(arguments, printer)?;
         toolbox.extracts = needed.is_some_and(|names| names.contains(EXTRACTION));
         if let Some(config) = servers.map(Arc::new) {
-            let servers =
-                OpenServers::open(&config, &mut toolbox.catalog, needed, server_use, printer);
+            let tools = (&mut toolbox.catalog, &mut toolbox.backends);
+            let servers = OpenServers::open(&config, tools, needed, server_use, printer);
             toolbox.servers = servers.await;
-            toolbox.servers.join(&mut toolbox.backends);
         }
         Ok(toolbox)
     }

@@ -23,7 +23,7 @@ pub trait ToolBackend: Send + Sync + 'static {
     /// Calls a tool once. The arguments have been validated against the tool's schema.
     ///
     /// # Errors
-    /// The tool's own error, or the reason why it could not be reached. [`ToolError::is_retryable`] distinguishes them.
+    /// The tool's own error, or the reason why it could not be reached. [`ToolError::retry`] distinguishes them.
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>>;
 }
 

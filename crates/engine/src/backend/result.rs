@@ -295,11 +295,6 @@ impl ToolError {
         self
     }
 
-    /// Returns true if another attempt may help.
-    pub fn is_retryable(&self) -> bool {
-        self.retry != RetryAdvice::Never
-    }
-
     /// The tool's own error code if it gave one, otherwise the kind.
     pub fn code(&self) -> Value {
         match self.data.get("code") {

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use super::handle::RunCommand;
 use super::in_flight::{InFlightCalls, OpenQuestions, panic_message};
 use super::timers::Timers;
-use crate::approval::{ApprovalRequest, Approver, Decision};
+use crate::approval::{ApprovalRequest, Approver};
 use crate::backend::{ToolBackend, ToolCall};
 use crate::durations::{Durations, SharedDurations};
 use crate::event::{RunEvent, StampedEvent};
@@ -282,9 +282,8 @@ impl Driver {
     }
 
     fn ask(&mut self, task: TaskId, request: ApprovalRequest) {
-        let approver = Arc::clone(&self.approver);
-        let decision = request_decision(approver, request);
-        self.questions.ask(task, decision.boxed());
+        self.questions
+            .ask(task, Arc::clone(&self.approver), request);
     }
 
     fn now(&self) -> Duration {
@@ -525,14 +524,6 @@ async fn wait_until(time: Option<Instant>) {
         Some(time) => tokio::time::sleep_until(time).await,
         None => std::future::pending().await,
     }
-}
-
-/// Requests one decision. A panic of the approver counts as a rejection.
-async fn request_decision(approver: Arc<dyn Approver>, request: ApprovalRequest) -> Decision {
-    let decided = AssertUnwindSafe(async move { approver.decide(request).await }).catch_unwind();
-    decided.await.unwrap_or_else(|panic| Decision::Reject {
-        because: Some(format!("the approver panicked: {}", panic_message(&*panic))),
-    })
 }
 
 /// The calls and questions that a stored batch releases.

@@ -21,7 +21,7 @@ use tokio::task::{self, JoinError, JoinSet, coop};
 use tokio::time::Instant;
 use tracing::Instrument;
 
-use crate::approval::Decision;
+use crate::approval::{ApprovalRequest, Approver, Decision};
 use crate::backend::{
     CallClock, CallProgress, ErrorKind, RetryAdvice, ToolBackend, ToolCall, ToolError, ToolOutput,
 };
@@ -274,10 +274,15 @@ impl OpenQuestions {
         }
     }
 
-    pub(crate) fn ask(&mut self, task: TaskId, decision: BoxFuture<'static, Decision>) {
+    pub(crate) fn ask(
+        &mut self,
+        task: TaskId,
+        approver: Arc<dyn Approver>,
+        request: ApprovalRequest,
+    ) {
         // A future that is already in the set can only be withdrawn by aborting it.
         let (handle, registration) = AbortHandle::new_pair();
-        let decision = Abortable::new(decision, registration);
+        let decision = Abortable::new(request_decision(approver, request), registration);
         self.decisions
             .push(decision.map(move |decided| (task, decided)).boxed());
         self.handles.insert(task, (handle, Instant::now()));
@@ -328,6 +333,14 @@ impl OpenQuestions {
         }
         None
     }
+}
+
+/// Requests one decision. A panic of the approver counts as a rejection.
+async fn request_decision(approver: Arc<dyn Approver>, request: ApprovalRequest) -> Decision {
+    let decided = AssertUnwindSafe(async move { approver.decide(request).await }).catch_unwind();
+    decided.await.unwrap_or_else(|panic| Decision::Reject {
+        because: Some(format!("the approver panicked: {}", panic_message(&*panic))),
+    })
 }
 
 /// Makes one call. A panic of the backend becomes an error.

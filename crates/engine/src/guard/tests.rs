@@ -6,7 +6,7 @@ use std::time::Duration;
 use planwright_core::{ServerName, Tool, Value};
 use proptest::prelude::*;
 
-use super::guards::RateLimiter;
+use super::guards::{RateLimiter, WrittenBudget, WrittenMeter};
 use super::{Bound, BudgetGuard, Guards, Rate};
 use crate::backend::{ToolError, ToolOutput};
 
@@ -279,4 +279,48 @@ proptest! {
             prop_assert!(window[calls as usize] - window[0] >= per, "{sent:?}");
         }
     }
+}
+
+fn check_written(budget: &WrittenBudget, bytes: u64, expected: Option<&str>) {
+    let error = budget.check(bytes).err();
+    let error = error.map(|error| format!("{} {}", error.message, error.data));
+    assert_eq!(error.as_deref(), expected);
+}
+
+#[test]
+fn what_is_received_may_be_written_some_times_more() {
+    let mut budget = WrittenBudget::new(None, WrittenMeter::default());
+    check_written(&budget, Guards::WRITTEN_BYTES, None);
+    check_written(
+        &budget,
+        Guards::WRITTEN_BYTES + 1,
+        Some(
+            r#"the values of the run exceed 67108864 bytes as written, the limit of `budgets.written_bytes` by default {"guard":"written_bytes","limit":67108864,"set_in":"default"}"#,
+        ),
+    );
+    budget.receive(1000);
+    check_written(&budget, Guards::WRITTEN_BYTES + 4000, None);
+    assert!(budget.check(Guards::WRITTEN_BYTES + 4001).is_err());
+}
+
+#[test]
+fn a_bound_that_is_set_holds_as_it_is() {
+    let (bound, meter) = (
+        Bound::set_in(10, "planwright.toml:3"),
+        WrittenMeter::default(),
+    );
+    let mut budget = WrittenBudget::new(Some(bound), meter.clone());
+    budget.receive(1000);
+    budget.restore(4);
+    assert!(budget.take(5).is_ok());
+    check_written(&budget, 1, None);
+    check_written(
+        &budget,
+        2,
+        Some(
+            r#"the values of the run exceed 10 bytes as written, the limit of `planwright.toml:3` for `written_bytes` {"guard":"written_bytes","limit":10,"set_in":"planwright.toml:3"}"#,
+        ),
+    );
+    // A value that did not fit was not counted.
+    assert_eq!((budget.written(), meter.bytes()), (9, 9));
 }

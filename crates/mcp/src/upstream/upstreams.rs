@@ -11,9 +11,9 @@ use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
 
 use super::backend::UpstreamBackend;
-use super::connections::{ConnectOptions, ServerFailure};
 use super::entry::Upstream;
 use super::monitor::ResourceSubscription;
+use super::options::{ConnectOptions, ServerFailure};
 use super::server::Server;
 use crate::config::ServersConfig;
 use crate::session::caller::{Caller, UpstreamClient, UpstreamError};

@@ -24,8 +24,7 @@ use planwright_planner::model::{Message, Model, ModelRequest};
 use planwright_planner::prompt::TimeContext;
 use serde_json::Value as Json;
 
-use crate::support::RecordedModel;
-use crate::support::{assert_golden, cases, read, value};
+use crate::support::{RecordedModel, assert_golden, cases, read, value};
 
 /// Simulated tools that record their calls.
 struct Tools {

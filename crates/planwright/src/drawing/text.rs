@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 
-use anstyle::AnsiColor;
 use planwright_core::CheckedPlan;
 use planwright_core::plan::{Mode, OnFailure, Ordering};
 
@@ -78,9 +77,15 @@ fn legend(drawing: &Drawing, symbols: Symbols) -> String {
     }
 }
 
-pub(super) const BOLD: anstyle::Style = anstyle::Style::new().bold();
-pub(super) const DIM: anstyle::Style = anstyle::Style::new().dimmed();
-const TOOL: anstyle::Style = AnsiColor::Cyan.on_default();
+// The sequences of ANSI terminals that begin a style, and the one that ends it.
+const BOLD: &str = "\u{1b}[1m";
+const DIM: &str = "\u{1b}[2m";
+const BLUE: &str = "\u{1b}[34m";
+const CYAN: &str = "\u{1b}[36m";
+const GREEN: &str = "\u{1b}[32m";
+const YELLOW: &str = "\u{1b}[33m";
+const BOLD_RED: &str = "\u{1b}[1m\u{1b}[31m";
+const RESET: &str = "\u{1b}[0m";
 
 struct Painter<'a> {
     graph: &'a Graph,
@@ -172,7 +177,7 @@ impl<'a> Painter<'a> {
             self.styled(mark_style(step.mark), symbol),
             row.right,
             self.styled(id_style(step.mark), &id),
-            self.styled(TOOL, action),
+            self.styled(CYAN, action),
         );
         if let Some(first) = notes.next() {
             let _ = write!(line, "  {}", self.styled(DIM, &first));
@@ -235,15 +240,15 @@ impl<'a> Painter<'a> {
         names.join(", ")
     }
 
-    fn styled(&self, style: anstyle::Style, text: &str) -> String {
+    fn styled(&self, style: &str, text: &str) -> String {
         styled(self.options.colour, style, text)
     }
 }
 
 /// `text` in `style`, if colours are wanted.
-pub(super) fn styled(colour: bool, style: anstyle::Style, text: &str) -> String {
+fn styled(colour: bool, style: &str, text: &str) -> String {
     if colour && !text.is_empty() {
-        format!("{style}{text}{style:#}")
+        format!("{style}{text}{RESET}")
     } else {
         text.to_owned()
     }
@@ -257,20 +262,20 @@ fn row_width(row: &StepRow) -> usize {
     (terminal_text::width(&row.left) + 2 + terminal_text::width(&row.right)).max(joint)
 }
 
-fn mark_style(mark: Option<Mark>) -> anstyle::Style {
+fn mark_style(mark: Option<Mark>) -> &'static str {
     match mark {
         None => BOLD,
         Some(Mark::Waiting) => DIM,
-        Some(Mark::Running) => AnsiColor::Blue.on_default(),
-        Some(Mark::Succeeded) => AnsiColor::Green.on_default(),
-        Some(Mark::Failed) => AnsiColor::Red.on_default().bold(),
-        Some(Mark::Skipped | Mark::Unknown) => AnsiColor::Yellow.on_default(),
+        Some(Mark::Running) => BLUE,
+        Some(Mark::Succeeded) => GREEN,
+        Some(Mark::Failed) => BOLD_RED,
+        Some(Mark::Skipped | Mark::Unknown) => YELLOW,
     }
 }
 
-fn id_style(mark: Option<Mark>) -> anstyle::Style {
+fn id_style(mark: Option<Mark>) -> &'static str {
     match mark {
-        Some(Mark::Failed) => AnsiColor::Red.on_default().bold(),
+        Some(Mark::Failed) => BOLD_RED,
         Some(Mark::Skipped | Mark::Waiting) => DIM,
         _ => BOLD,
     }

@@ -21,7 +21,7 @@ use super::sources::ToolSources;
 #[cfg(feature = "mcp")]
 use super::sources::{VariableLookup, environment};
 #[cfg(feature = "store")]
-use super::stored_runs;
+use super::store_link;
 use super::{Error, Planwright, Tools};
 #[cfg(feature = "config")]
 use crate::config::Config;
@@ -332,7 +332,7 @@ impl Rules {
             store: &pins.store,
             policy: pins.policy,
             accepts_servers: false,
-            now: stored_runs::now(),
+            now: store_link::now(),
         };
         let compared = pinning.compare(catalog.tools().map(AsRef::as_ref));
         let verdicts = compared.map_err(StoredRunError::from)?;

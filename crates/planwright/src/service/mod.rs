@@ -11,7 +11,6 @@ mod resume;
 mod run;
 mod run_builder;
 mod sources;
-mod spec;
 #[cfg(feature = "store")]
 mod store_link;
 #[cfg(feature = "store")]
@@ -23,16 +22,14 @@ mod view;
 #[cfg(feature = "config")]
 pub use crate::config::RunOverrides;
 
-pub use self::spec::{EventObserver, ObservedRun, RunObserver};
 pub use builder::Builder;
 pub use error::Error;
-pub use launch::run_time;
+pub use launch::{EventObserver, ObservedRun, RunObserver, RunSpec, RunStorage, run_time};
 pub use planwright::{Planwright, Tools, parse};
 #[cfg(feature = "store")]
 pub use resume::Resume;
 pub use run::Run;
 pub use run_builder::RunBuilder;
-pub use spec::{RunSpec, RunStorage};
 #[cfg(feature = "store")]
 pub use store_link::with_seen_answers;
 #[cfg(feature = "store")]

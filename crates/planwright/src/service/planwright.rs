@@ -1,15 +1,17 @@
 //! Tools that are open, with the rules for plans that call them.
 
-use std::collections::HashSet;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use futures::FutureExt;
+#[cfg(feature = "store")]
+use futures::TryFutureExt;
 use futures::future::BoxFuture;
 use planwright_core::check::{CheckContext, Library, Policy, check};
 use planwright_core::{Catalog, CheckedPlan, Object, Value};
 use planwright_dialects::native::Native;
 use planwright_dialects::{ParseResult, ReadOptions};
+#[cfg(feature = "store")]
 use planwright_engine::RunId;
 use planwright_engine::approval::Always;
 use planwright_engine::run::{Estimate, estimate};
@@ -24,6 +26,9 @@ use planwright_store::Store;
 
 #[cfg(feature = "store")]
 use super::Resume;
+use super::launch::ActiveRuns;
+#[cfg(feature = "store")]
+use super::store_link::AnswerRecord;
 use super::{Builder, Error, Run, RunBuilder, RunObserver};
 use crate::loaded_plan::LoadedPlan;
 
@@ -112,6 +117,8 @@ impl Open {
             backend: Arc::clone(&self.backend),
             catalog: Arc::clone(&self.catalog),
             policy: self.policy.clone(),
+            #[cfg(feature = "store")]
+            answers: None,
         }
     }
 }
@@ -210,24 +217,6 @@ impl Planwright {
         self.run(plan).start()
     }
 
-    /// Compares the tools that a plan was checked with, those of the plans that it runs included, with the tools and the policy here.
-    /// Whether a call needs consent is part of the check, so a plan runs only with the tools that it was checked with:
-    /// each must have the same definition, server, effects and need for approval.
-    ///
-    /// Every run begins with this. Call it yourself for plans that you run on the [`engine`](Self::engine).
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OtherTools`] with all differences.
-    pub fn verify(&self, plan: &CheckedPlan) -> Result<(), Error> {
-        let found = plan.tool_mismatches(&self.check_context());
-        if found.is_empty() {
-            Ok(())
-        } else {
-            Err(Error::OtherTools(found))
-        }
-    }
-
     /// Resumes the run `id` of `store`, which this or another process [began](RunBuilder::stored_in): await it for the summary, or set more
     /// first.
     #[cfg(feature = "store")]
@@ -297,12 +286,6 @@ impl Planwright {
         }
     }
 
-    /// Claims the id of a run that is about to start.
-    pub(super) fn claim(&self, id: &RunId) -> Result<Claim, Error> {
-        let claim = self.0.open.active.claim(id);
-        claim.ok_or_else(|| Error::InProgress(id.clone()))
-    }
-
     pub(super) fn open(&self) -> &Open {
         &self.0.open
     }
@@ -369,6 +352,20 @@ pub(super) struct BoundBackend {
     backend: Arc<dyn ToolBackend>,
     catalog: Arc<Catalog>,
     policy: Policy,
+    /// The recorder of the answers of tools without an output schema, if they are stored.
+    #[cfg(feature = "store")]
+    answers: Option<Arc<AnswerRecord>>,
+}
+
+#[cfg(feature = "store")]
+impl BoundBackend {
+    /// The same backends, which record the answers of tools without an output schema.
+    pub(super) fn recording(self, answers: Arc<AnswerRecord>) -> Self {
+        Self {
+            answers: Some(answers),
+            ..self
+        }
+    }
 }
 
 impl ToolBackend for BoundBackend {
@@ -386,6 +383,16 @@ impl ToolBackend for BoundBackend {
                 .map(|(message, _)| message),
         };
         match refusal {
+            #[cfg(feature = "store")]
+            None if call.tool.seen.is_some()
+                && let Some(answers) = &self.answers =>
+            {
+                let tool = Arc::clone(&call.tool);
+                let answer = self.backend.call(call);
+                answer
+                    .inspect_ok(move |output| answers.add(&tool, output))
+                    .boxed()
+            }
             None => self.backend.call(call),
             Some(message) => {
                 futures::future::ready(Err(ToolError::new(ErrorKind::Policy, message))).boxed()
@@ -397,37 +404,5 @@ impl ToolBackend for BoundBackend {
 impl fmt::Debug for BoundBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BoundBackend").finish_non_exhaustive()
-    }
-}
-
-/// The ids of the runs in progress.
-#[derive(Clone, Debug, Default)]
-pub(super) struct ActiveRuns(Arc<Mutex<HashSet<RunId>>>);
-
-impl ActiveRuns {
-    /// Claims an id until the claim is dropped; `None` if a run with it is in progress.
-    pub(super) fn claim(&self, id: &RunId) -> Option<Claim> {
-        let is_free = self.ids().insert(id.clone());
-        is_free.then(|| Claim {
-            runs: self.clone(),
-            id: id.clone(),
-        })
-    }
-
-    fn ids(&self) -> MutexGuard<'_, HashSet<RunId>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The claim of a run on its id.
-#[derive(Debug)]
-pub(super) struct Claim {
-    runs: ActiveRuns,
-    id: RunId,
-}
-
-impl Drop for Claim {
-    fn drop(&mut self) {
-        self.runs.ids().remove(&self.id);
     }
 }

@@ -11,7 +11,8 @@ use planwright_engine::run::Choice;
 use planwright_engine::{Approver, Guards, RunOptions, RunSummary, SecretValues};
 use planwright_store::{Store, StoreError};
 
-use super::stored_runs::{approver_of, holder, now, plan_text};
+use super::store_link::now;
+use super::stored_runs::{approver_of, holder, plan_text};
 use super::{Error, Planwright, Run, RunSpec, RunStorage};
 use crate::stored::{ProcessSecrets, ResumeRequest, RetainedResults, StoredRun, StoredRunError};
 

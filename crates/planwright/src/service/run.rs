@@ -12,10 +12,10 @@ use planwright_engine::RunId;
 use planwright_engine::{Canceller, Journal, RunHandle, RunSummary, StampedEvent};
 use tokio::sync::mpsc::UnboundedReceiver;
 
+use super::launch::EventObserver;
 #[cfg(not(feature = "store"))]
 use super::launch::NoStoreLink as StoreLink;
 use super::planwright::sound;
-use super::spec::EventObserver;
 #[cfg(feature = "store")]
 use super::store_link::StoreLink;
 use super::{Error, Planwright};

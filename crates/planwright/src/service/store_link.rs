@@ -2,23 +2,15 @@
 //! durations of calls and the structure of the answers of tools that declare no output schema.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use futures::FutureExt;
-use futures::future::BoxFuture;
 use planwright_core::{Catalog, SeenAnswers, Tool, ToolName};
-use planwright_engine::{
-    Approver, Canceller, Durations, Engine, RunOptions, ToolBackend, ToolCall, ToolError,
-    ToolOutput,
-};
+use planwright_engine::{Approver, Canceller, Durations, Engine, RunOptions, ToolOutput};
 use planwright_store::{RecordedAnswers, Store, StoreError};
 
-use super::planwright::BoundBackend;
+use super::Planwright;
 use super::requests::{RequestWatch, RunRequests};
-use super::spec::{RunSpec, RunStorage};
-use super::{Error, Planwright, stored_runs};
 use crate::stored::StoredRunError;
 
 /// The maximum number of answers of one tool that a run records.
@@ -32,28 +24,23 @@ pub(super) struct StoreLink {
 }
 
 impl StoreLink {
-    /// Links a run to its store, and completes the options from the store.
-    pub(super) fn open(planwright: &Planwright, spec: &mut RunSpec) -> Result<Self, Error> {
-        let learning = Learning::new(spec)?.filter(|_| planwright.open().learns);
-        let requests = spec.storage.requests().map(|(store, holder)| {
-            let consent = spec.storage.consent(&spec.plan, &spec.options);
-            RunRequests::new(store.clone(), spec.id.clone(), holder.cloned(), consent)
-        });
-        Ok(Self {
+    /// Links a run to the store that records what it teaches and to the one with requests of other processes, if it has them.
+    pub(super) fn new(learning: Option<Learning>, requests: Option<RunRequests>) -> Self {
+        Self {
             learning,
             requests,
             watch: None,
-        })
+        }
     }
 
     /// Returns the engine of the run, which records the answers of its tools.
     pub(super) fn engine(&self, planwright: &Planwright) -> Engine {
         match &self.learning {
             None => planwright.plain_engine(),
-            Some(learning) => Engine::new(RecordingBackend {
-                bound: planwright.open().bound_backend(),
-                record: Arc::clone(&learning.answers),
-            }),
+            Some(learning) => {
+                let bound = planwright.open().bound_backend();
+                Engine::new(bound.recording(Arc::clone(&learning.answers)))
+            }
         }
     }
 
@@ -93,7 +80,7 @@ impl StoreLink {
 }
 
 /// The recorder of a run: the durations of calls that the store had before, the answers of the run's tools, and the store.
-struct Learning {
+pub(super) struct Learning {
     store: Store,
     before: Durations,
     answers: Arc<AnswerRecord>,
@@ -101,22 +88,14 @@ struct Learning {
 }
 
 impl Learning {
-    /// Completes the options of a stored run from its store: the key that seals consent, and durations unless the caller has set some or
-    /// the run is resumed.
-    fn new(spec: &mut RunSpec) -> Result<Option<Self>, Error> {
-        let Some(store) = spec.storage.store().cloned() else {
-            return Ok(None);
-        };
-        // The header of a resumed process already has its durations, and a replay uses them.
-        let is_new = matches!(spec.storage, RunStorage::New { .. });
-        let options = &mut spec.options;
-        complete_options(options, &store, is_new)?;
-        Ok(Some(Self {
+    /// Creates the recorder of a run that begins with these options.
+    pub(super) fn new(store: Store, options: &RunOptions) -> Self {
+        Self {
             store,
             before: options.durations.clone(),
             answers: Arc::default(),
             secrets: options.secrets.clone(),
-        }))
+        }
     }
 
     /// Stores the durations and the answers of a run that has ended. They only affect the order of later runs and help to write further
@@ -125,7 +104,7 @@ impl Learning {
         if let Err(error) = self.store.save_durations(&self.before, durations) {
             tracing::warn!(%error, "the durations of calls were not stored");
         }
-        let now = stored_runs::now();
+        let now = now();
         if let Err(error) = self.answers.save(&self.store, &self.secrets, now) {
             tracing::warn!(%error, "the structure of answers was not stored");
         }
@@ -147,10 +126,10 @@ pub(super) fn complete_options(
 
 /// The answers of one run.
 #[derive(Debug, Default)]
-struct AnswerRecord(Mutex<HashMap<ToolName, (Arc<Tool>, SeenAnswers)>>);
+pub(super) struct AnswerRecord(Mutex<HashMap<ToolName, (Arc<Tool>, SeenAnswers)>>);
 
 impl AnswerRecord {
-    fn add(&self, tool: &Arc<Tool>, output: &ToolOutput) {
+    pub(super) fn add(&self, tool: &Arc<Tool>, output: &ToolOutput) {
         let mut tools = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = tools.entry(tool.qualified_name());
         let (_, answers) = entry.or_insert_with(|| (Arc::clone(tool), SeenAnswers::default()));
@@ -176,34 +155,6 @@ impl AnswerRecord {
     }
 }
 
-/// The backends of a run whose answers are recorded.
-struct RecordingBackend {
-    bound: BoundBackend,
-    record: Arc<AnswerRecord>,
-}
-
-impl ToolBackend for RecordingBackend {
-    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
-        if call.tool.seen.is_none() {
-            return self.bound.call(call);
-        }
-        let tool = Arc::clone(&call.tool);
-        let answer = self.bound.call(call);
-        async move {
-            let output = answer.await?;
-            self.record.add(&tool, &output);
-            Ok(output)
-        }
-        .boxed()
-    }
-}
-
-impl fmt::Debug for RecordingBackend {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RecordingBackend").finish_non_exhaustive()
-    }
-}
-
 /// Returns `catalog` with the answers that `store` has of those tools of servers that declare no output schema. Runs over the catalog record
 /// further ones.
 ///
@@ -224,4 +175,12 @@ pub fn with_seen_answers(catalog: &Catalog, store: &Store) -> Result<Catalog, St
         let key = (tool.server.clone(), Arc::clone(&tool.name));
         tool.seen = seen.get(&key).cloned();
     }))
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a program that stores a run does it now"
+)]
+pub(super) fn now() -> SystemTime {
+    SystemTime::now()
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use planwright_core::plan::{Action, PlanTarget};
 use planwright_core::{CheckedPlan, Plan, PlanConsent};
@@ -13,6 +12,7 @@ use planwright_engine::journal::Entry;
 use planwright_engine::{Approver, Decision};
 use planwright_store::{EntryWatcher, LeaseHolder, RunFilter, RunInfo, Store, StoreError};
 
+use super::store_link::now;
 use super::{Error, Planwright, RunStorage, RunView};
 use crate::format::{LibraryPlanV1, PlanTextV1, ToolSourcesV1};
 use crate::loaded_plan::LoadedPlan;
@@ -305,12 +305,4 @@ fn printed(plan: &Plan) -> Result<String, Error> {
 /// Returns the identity of this process, as the store shows it to others.
 pub(super) fn holder() -> LeaseHolder {
     LeaseHolder::this_process("", now())
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a program that stores a run does it now"
-)]
-pub(super) fn now() -> SystemTime {
-    SystemTime::now()
 }

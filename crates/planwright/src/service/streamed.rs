@@ -12,8 +12,7 @@ use planwright_planner::stream::{LaunchError, LaunchRequest, LaunchedRun, RunLau
 #[cfg(feature = "store")]
 use planwright_store::Store;
 
-use super::launch::run_time;
-use super::spec::{RunSpec, RunStorage};
+use super::launch::{RunSpec, RunStorage, run_time};
 #[cfg(feature = "store")]
 use super::{Error, store_link};
 use super::{Planwright, Run};

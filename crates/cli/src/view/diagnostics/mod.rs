@@ -2,7 +2,7 @@
 
 mod report;
 
-pub(crate) use report::show;
+pub(crate) use report::{show, show_for};
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -10,12 +10,21 @@ use miette::{
 use planwright::core::{Diagnostic, Diagnostics, Severity, Span, Value};
 use planwright::dialects::document;
 use planwright::dialects::native::lines;
+use planwright::loaded_plan::LoadedPlan;
 use planwright::terminal_text;
 
+use crate::args::RunFormat;
 use crate::view::printer::Printer;
 
 /// The maximum number of diagnostics that are shown.
 const MAX_SHOWN: usize = 40;
+
+/// Shows the diagnostics of a plan to people; programs find them in the report instead.
+pub(crate) fn show_for(loaded: &LoadedPlan, format: RunFormat, printer: Printer) {
+    if format == RunFormat::Text {
+        show(&loaded.diagnostics, &loaded.texts, printer);
+    }
+}
 
 /// Shows diagnostics. `texts` are the texts that they are about, by name, the plan's own first.
 pub(crate) fn show(diagnostics: &Diagnostics, texts: &[(String, String)], printer: Printer) {

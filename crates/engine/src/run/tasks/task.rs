@@ -1,18 +1,13 @@
-//! Tasks of a run: their data, and their creation from the steps of a plan.
+//! Tasks of a run, as data.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::check::CheckedPlan;
-use planwright_core::{Object, Tool, Value};
+use planwright_core::{Tool, Value};
 
 use crate::backend::ToolError;
-use crate::event::{Address, RunEvent};
-use crate::run::effects::Effect;
+use crate::event::Address;
 use crate::run::outcome::Outcome;
-use crate::run::report::cost_model::{CostModel, PlanPaths};
-use crate::run::run_machine::RunMachine;
-use crate::run::values::slots::{Frame, Slots};
 use crate::schedule::TaskId;
 
 /// The part of a step that a task runs.
@@ -157,7 +152,7 @@ impl TaskTable {
     }
 
     /// Reserves room for `more` tasks with one call each.
-    fn reserve(&mut self, more: usize) {
+    pub(in crate::run) fn reserve(&mut self, more: usize) {
         self.tasks.reserve(more);
         self.calls.reserve(more);
     }
@@ -210,164 +205,5 @@ impl TaskTable {
 
     pub(in crate::run) fn calls(&self) -> &[CallRecord] {
         &self.calls
-    }
-}
-
-impl RunMachine {
-    pub(in crate::run) fn instantiate_roots(&mut self, plan: CheckedPlan) {
-        let instances = plan.plan().instances.clone();
-        if instances.is_empty() {
-            self.instantiate(plan, None, None, &Object::default(), None);
-        } else {
-            for instance in instances {
-                let shared = Some(Arc::clone(self.frames.shared_slots()));
-                self.instantiate(
-                    plan.clone(),
-                    None,
-                    Some(instance),
-                    &Object::default(),
-                    shared,
-                );
-            }
-        }
-        self.frames.end_roots();
-    }
-
-    /// Adds a plan's steps as tasks, without starting them.
-    pub(in crate::run) fn instantiate(
-        &mut self,
-        plan: CheckedPlan,
-        owner: Option<TaskId>,
-        instance: Option<Arc<str>>,
-        arguments: &Object,
-        shared: Option<Arc<Slots>>,
-    ) -> usize {
-        let frame = Frame::new(plan, owner, instance, arguments, shared);
-        let frame = self.frames.push(frame);
-        self.add_steps(frame, 0);
-        frame
-    }
-
-    /// Adds the steps of a frame from `first` on as tasks.
-    fn add_steps(&mut self, frame_index: usize, first: usize) {
-        let Some(frame) = self.frames.get(frame_index) else {
-            return;
-        };
-        let plan = frame.plan.clone();
-        let owner = frame.owner;
-        let instance = frame.instance.clone();
-        // The path after the step that runs this plan also follows each of its steps.
-        let base = owner
-            .and_then(|owner| self.task_data(owner))
-            .map_or(0, |owner| owner.path_after);
-        let paths = self.plan_paths(&plan, owner, first);
-        let at = |list: &[u64], offset: usize| {
-            let own = list.get(offset - first).copied().unwrap_or(0);
-            own.saturating_add(base)
-        };
-        let more = plan.plan().steps.len().saturating_sub(first);
-        // Most steps make one call.
-        self.tasks.reserve(more);
-        for (offset, step) in plan.plan().steps.iter().enumerate().skip(first) {
-            let mut task = None;
-            // Steps of other instances have no task in this frame.
-            if step.instance.is_none() || step.instance == instance {
-                let id = self.queue.add(owner, at(&paths.ranks, offset));
-                let address = Arc::new(Address {
-                    inside: owner.and_then(|owner| self.address(owner)),
-                    instance: instance.clone(),
-                    step: step.id.clone(),
-                    item: None,
-                    round: None,
-                });
-                let index = u32::try_from(offset).unwrap_or(u32::MAX);
-                let mut data = TaskData::new(frame_index, index, TaskKind::Step, address);
-                data.path_after = at(&paths.after, offset);
-                self.tasks.push(data);
-                if let Some(owner) = owner.and_then(|owner| self.task_data_mut(owner)) {
-                    owner.parts.push(id);
-                }
-                task = Some(id);
-            }
-            // Both lists have an entry for every step, so that the index of a step is valid in them.
-            if let Some(frame) = self.frames.get_mut(frame_index) {
-                frame.tasks.push(task);
-                frame.outcomes.push(None);
-            }
-        }
-    }
-
-    /// The longest remaining paths of the steps from `first` on, by the current durations. Only the order of the run's
-    /// own plan is optimized; inner plans and further steps must fit in with what is running.
-    fn plan_paths(&self, plan: &CheckedPlan, owner: Option<TaskId>, first: usize) -> PlanPaths {
-        let mut costs = CostModel::new(&self.options.durations, &self.options.limits);
-        let is_whole = first == 0 && owner.is_none() && plan.plan().instances.is_empty();
-        if is_whole {
-            costs.optimized_paths(plan)
-        } else {
-            costs.paths(plan, first)
-        }
-    }
-
-    /// Starts the steps of a frame from `first` on, each with the steps that it waits for.
-    pub(in crate::run) fn start_steps(&mut self, frame_index: usize, first: usize) {
-        let Some(frame) = self.frames.get(frame_index) else {
-            return;
-        };
-        let plan = frame.plan.clone();
-        let tasks = frame.tasks.clone();
-        // Deferred steps are checked again, since the plan may be definite now.
-        let steps = frame.deferred.iter().copied().chain(first..tasks.len());
-        // The steps of an inner plan may start because its step was allowed to.
-        let is_open = |step: &usize| {
-            !self.lifecycle.is_provisional()
-                || frame.owner.is_some()
-                || plan.can_start_speculatively(*step)
-        };
-        let (open, deferred): (Vec<usize>, Vec<usize>) = steps.partition(is_open);
-        if let Some(frame) = self.frames.get_mut(frame_index) {
-            frame.deferred = deferred;
-        }
-        for step in open {
-            let (Some(checked), Some(Some(task))) = (plan.steps().get(step), tasks.get(step))
-            else {
-                continue;
-            };
-            let waits: Vec<TaskId> = checked
-                .initial_dependencies
-                .iter()
-                .filter_map(|on| *tasks.get(*on as usize)?)
-                .collect();
-            self.queue.start(*task, &waits);
-        }
-    }
-
-    /// Starts the steps that waited for the plan to be complete.
-    pub(in crate::run) fn start_deferred(&mut self) {
-        if !self.lifecycle.accept_plan() {
-            return;
-        }
-        for frame in self.frames.root_indices() {
-            let steps = self.frames.get(frame).map_or(0, |frame| frame.tasks.len());
-            self.start_steps(frame, steps);
-        }
-    }
-
-    pub(in crate::run) fn extend(&mut self, plan: CheckedPlan, effects: &mut Vec<Effect>) {
-        for index in self.frames.root_indices() {
-            let Some(frame) = self.frames.get_mut(index) else {
-                return;
-            };
-            let first = frame.tasks.len();
-            frame.plan = plan.clone();
-            // Steps of the plan itself always run: they are counted, but not refused.
-            let before = self.tasks.len();
-            self.add_steps(index, first);
-            self.budgets.add_steps(self.tasks.len() - before);
-            self.start_steps(index, first);
-        }
-        self.restate_labels();
-        let steps = plan.steps().len();
-        self.emit(effects, || RunEvent::PlanExtended { steps });
     }
 }

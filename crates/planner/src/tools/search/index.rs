@@ -2,7 +2,6 @@
 //!
 //! Design: [Tool search is BM25 over words that may be misspelt](https://github.com/planwright/planwright/blob/main/docs/design/tools.md#tool-search-is-bm25-over-words-that-may-be-misspelt).
 
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -101,7 +100,7 @@ impl SearchIndex {
         // The sort is stable and keeps the catalog order of equal tools.
         found.sort_by(
             |(name_match, score, _), (other_name_match, other_score, _)| {
-                let by_score = other_score.partial_cmp(score).unwrap_or(Ordering::Equal);
+                let by_score = other_score.total_cmp(score);
                 other_name_match.cmp(name_match).then(by_score)
             },
         );
