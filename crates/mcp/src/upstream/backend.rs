@@ -96,12 +96,15 @@ impl ServerBackend {
         call.clock.restart();
         let (caller, clock) = (self.caller.as_ref(), Some(&call.clock));
         let request = session.request("tools/call", params, caller, clock);
+        let silence = self.server.silence();
+        call.clock.explain_silence(silence.clone());
         let response = match self.server.config.timeout {
             None => request.await,
             Some(limit) => tokio::select! {
                 response = request => response,
                 () = call.clock.exceeds(limit) => {
-                    let message = format!("`{}` took longer than {limit:?}", call.tool.name);
+                    let reason = silence().map_or_else(String::new, |reason| format!(": {reason}"));
+                    let message = format!("`{}` took longer than {limit:?}{reason}", call.tool.name);
                     return Err(ToolError {
                         // The server may still carry out the call.
                         retry: RetryAdvice::Uncertain,
