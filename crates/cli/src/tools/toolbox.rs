@@ -274,6 +274,11 @@ impl Toolbox {
         }
     }
 
+    /// Reports the questions of servers that nobody could answer.
+    pub(crate) fn report_unanswered(&self, printer: Printer) {
+        self.servers.report_unanswered(printer);
+    }
+
     /// Stops the servers.
     pub(crate) async fn close(&self) {
         self.servers.close().await;

@@ -15,7 +15,7 @@ use crate::object::{with, without};
 use crate::session::caller::{Caller, UpstreamClient, UpstreamError};
 use crate::session::open_session::Session;
 use crate::session::router::RequestError;
-use crate::session::server_requests::{ServerRequestHandler, cancelled_elicitation};
+use crate::session::server_requests::ServerRequestHandler;
 
 /// The `_meta` field that carries the idempotency key of a call.
 const IDEMPOTENCY_KEY: &str = "planwright/idempotency-key";
@@ -245,7 +245,7 @@ async fn send_input_requests(
         let params = request.get("params").cloned().unwrap_or_default();
         let response = match caller {
             Some(caller) if server_requests.supports(method) => {
-                caller.ask(method, params).await.ok()
+                caller.ask(method, params.clone()).await.ok()
             }
             _ => None,
         };
@@ -253,7 +253,7 @@ async fn send_input_requests(
             Some(response) => Ok((Arc::clone(key), response)),
             // MCP defines a way not to answer for elicitations only.
             None if method == "elicitation/create" => {
-                Ok((Arc::clone(key), cancelled_elicitation()))
+                Ok((Arc::clone(key), server_requests.cancel_elicitation(&params)))
             }
             None => {
                 let message = format!("the tool asks for `{method}`, which is not offered");

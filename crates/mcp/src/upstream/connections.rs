@@ -13,7 +13,7 @@ use super::backend::ServerBackend;
 use super::server::Server;
 use super::tool_lists::{ListRemover, ToolLists};
 use crate::config::{ConfigProblem, ServersConfig};
-use crate::session::caller::{ClientContext, ServerObserver};
+use crate::session::caller::{ClientContext, ServerObserver, UnansweredQuestions};
 use crate::supervisor::Supervisor;
 #[cfg(feature = "http")]
 use crate::transport::auth::{Consent, Tokens};
@@ -49,6 +49,8 @@ pub struct ConnectOptions {
     pub processes: Option<Arc<dyn ProcessObserver>>,
     /// The storage of tool lists. Each list that a server sends is stored there, and removed when it has changed.
     pub tool_lists: Option<ToolLists>,
+    /// The questions of servers that nobody can answer. Servers with these options add theirs.
+    pub unanswered: UnansweredQuestions,
 }
 
 /// Observes the processes of servers. Its methods must not block.
@@ -80,6 +82,7 @@ impl Default for ConnectOptions {
             supervisor: None,
             processes: None,
             tool_lists: None,
+            unanswered: UnansweredQuestions::default(),
         }
     }
 }
