@@ -84,7 +84,9 @@ fn with_unused_answers(response: Value, answers: &Value) -> Value {
     let fields = response.get("structuredContent").and_then(Value::as_object);
     let Some(fields) = fields.filter(|fields| {
         fields.get("status").and_then(Value::as_text) == Some("running")
-            && answers.as_object().is_some_and(|answers| !answers.is_empty())
+            && answers
+                .as_object()
+                .is_some_and(|answers| !answers.is_empty())
     }) else {
         return response;
     };
