@@ -337,7 +337,7 @@ fn the_summary_names_the_waiting_parts_of_a_step() {
         TOOLS,
     );
     assert_snapshot!(ran.summary(), @r#"
-    ○ 2 steps of 2 wait for a decision, after 0.1s
+    ○ 2 steps of 2 wait for a decision, after <1ms
       each[0]  pay
       each[1]  pay
       all/q  pay

@@ -44,15 +44,15 @@ fn settled(user: &str, project: &str) -> Vec<String> {
 
 #[test]
 fn the_patterns_of_a_list_are_shown_as_they_hold() {
-    let check = |user: &str, project: &str, expected: &[&str]| {
+    let check = |user: &str, text: &str, expected: &[&str]| {
         let user = read(Origin::User, user).unwrap();
-        let project = read(Origin::Project, project).unwrap();
+        let project = read(Origin::Project, text).unwrap();
         let settings = Config::of([&user, &project]).settings();
         let flow = settings.iter().filter(|it| it.key.starts_with("flow."));
         let shown: Vec<String> = flow
             .map(|it| format!("{} = {} ({})", it.key, it.value, it.set_in))
             .collect();
-        assert_eq!(shown, expected, "{project}");
+        assert_eq!(shown, expected, "{text}");
     };
     let emptied = "[flow]\nuntrusted = []\nguard = []";
     check(
