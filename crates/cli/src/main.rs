@@ -39,7 +39,10 @@ fn main() -> ExitCode {
         Ok(true) => return ExitCode::SUCCESS,
         Err(error) => error.exit(),
     }
-    let arguments = parse();
+    let arguments = match parse() {
+        Ok(arguments) => arguments,
+        Err(exit) => return exit,
+    };
     let printer = Printer::new(arguments.color).with_pager(!arguments.no_pager);
     // A client that starts a server does not see its output, so warnings are logged. Faulty requests of clients are answered, not logged.
     let default = matches!(arguments.command, Command::Serve(_)).then_some("warn,rmcp=error");
@@ -51,7 +54,8 @@ fn main() -> ExitCode {
             error.exit()
         }
     };
-    let is_incomplete = exit == Exit::Success && Printer::has_lost_data();
+    // A status says how the command ended only to a reader of its whole result.
+    let is_incomplete = exit != Exit::Interrupted && Printer::has_lost_data();
     let exit = if is_incomplete { Exit::Internal } else { exit };
     ExitCode::from(exit.code())
 }

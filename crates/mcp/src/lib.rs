@@ -33,7 +33,7 @@ pub use config::{
     ConfigError, ConfigProblem, Grant, HttpConfig, OauthConfig, ProgramConfig, ServerConfig,
     ServerTransport, ServersConfig, is_secret_name, jsonc,
 };
-pub use session::{Caller, UpstreamClient, UpstreamError};
+pub use session::{Caller, UnansweredQuestion, UnansweredQuestions, UpstreamClient, UpstreamError};
 pub use supervisor::{SUPERVISE, Supervisor, supervise};
 #[cfg(feature = "http")]
 pub use transport::auth::{Consent, Tokens};

@@ -151,11 +151,9 @@ impl Approver for PredefinedDecisions {
 
 /// Reads `{TOOL: {"decision": "approve" or "reject", "args": {…}}}`.
 fn read(path: &Path) -> Result<HashMap<String, Decision>, CommandError> {
-    let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
     let file = path.display();
-    let value = Value::from_written_json(&text)
-        .map_err(|error| CommandError::new(format!("`{file}` is not JSON: {error}")))?;
     let form = "write it as {TOOL: {\"decision\": \"approve\" or \"reject\", \"args\": {…}}}";
+    let value = text_file::json(path, form)?;
     let Some(fields) = value.as_object() else {
         let kind = value.kind();
         return Err(

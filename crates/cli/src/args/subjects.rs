@@ -1,11 +1,14 @@
 //! The commands by subject, as `--help` lists them.
 
 use std::fmt::Write as _;
+use std::io::{ErrorKind, Write as _};
+use std::process::ExitCode;
 
 use clap::{Command, CommandFactory, FromArgMatches};
 
 use super::Arguments;
 use super::tips::with_tip;
+use crate::error::Exit;
 use crate::view::paragraph::filled;
 use crate::view::printer::Printer;
 
@@ -45,18 +48,25 @@ const SUBJECTS: &[(&str, &[&str])] = &[
 /// The widest help, in columns.
 const MAX_COLUMNS: usize = 110;
 
-/// Parses the command line. Exits the process after `--help`, `--version` or a usage error.
-pub(crate) fn parse() -> Arguments {
+/// Parses the command line. Prints the text of `--help` and `--version` or a usage error, and returns the exit status then.
+pub(crate) fn parse() -> Result<Arguments, ExitCode> {
     let command = command(Printer::data_width().min(MAX_COLUMNS));
     let matches = command.clone().try_get_matches();
     let arguments = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
-    arguments.unwrap_or_else(|error| {
+    arguments.map_err(|error| {
         // An argument, such as a path, need not be UTF-8.
         let words = std::env::args_os().skip(1);
         let words: Vec<String> = words
             .map(|word| word.to_string_lossy().into_owned())
             .collect();
-        with_tip(error, &words, &command).exit()
+        let error = with_tip(error, &words, &command);
+        let printed = error.print().and_then(|()| std::io::stdout().flush());
+        let is_lost = printed.is_err_and(|error| error.kind() != ErrorKind::BrokenPipe);
+        if is_lost && !error.use_stderr() {
+            ExitCode::from(Exit::Internal.code())
+        } else {
+            ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage.code()))
+        }
     })
 }
 

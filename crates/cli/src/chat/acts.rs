@@ -1,7 +1,6 @@
 //! `--protocol acts`: the model replies with solutions, which are lists of calls with an output, and the loop continues until a
 //! solution has an output.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
@@ -22,6 +21,7 @@ use crate::approval::approver::show;
 use crate::approval::review::Reviewed;
 use crate::args::Approve;
 use crate::error::{CommandError, Exit};
+use crate::planning::dates::SCHEMA_FORM;
 use crate::system::signals::Signals;
 use crate::system::text_file;
 
@@ -148,12 +148,13 @@ fn restore_state(context: &ChatContext<'_>, chat: &Chat) -> Result<AgentState, C
     }
     let mut entries = match &context.arguments.acts.messages {
         Some(path) => {
-            let messages = json(path)?;
+            let form =
+                "write it as [{\"type\": \"state\", …}, {\"type\": \"plan\", \"plan\": […]}]";
+            let messages = text_file::json(path, form)?;
             let messages = messages.as_list().map(<[Value]>::to_vec);
             messages.ok_or_else(|| {
-                CommandError::new(format!("`{}` has no list of messages", path.display())).hint(
-                    "write it as [{\"type\": \"state\", …}, {\"type\": \"plan\", \"plan\": […]}]",
-                )
+                CommandError::new(format!("`{}` has no list of messages", path.display()))
+                    .hint(form)
             })?
         }
         None => Vec::new(),
@@ -162,7 +163,7 @@ fn restore_state(context: &ChatContext<'_>, chat: &Chat) -> Result<AgentState, C
         let invalid_input = |why: String| {
             CommandError::new(format!("`--input` {why}")).hint("write it as a JSON object")
         };
-        let input = Value::from_json(input)
+        let input = Value::from_written_json(input)
             .map_err(|error| invalid_input(format!("is not JSON: {error}")))?;
         if input.as_object().is_none() {
             return Err(invalid_input(format!(
@@ -191,7 +192,7 @@ fn output_schema(context: &ChatContext<'_>) -> Result<Option<Schema>, CommandErr
     let Some(path) = &context.arguments.acts.output_schema else {
         return Ok(None);
     };
-    let value = json(path)?;
+    let value = text_file::json(path, SCHEMA_FORM)?;
     let fields = value.get("properties");
     let is_solution = fields.is_some_and(|fields| fields.get("calls").is_some());
     let output = fields.and_then(|fields| fields.get("output"));
@@ -207,12 +208,6 @@ fn output_schema(context: &ChatContext<'_>) -> Result<Option<Schema>, CommandErr
         )));
     }
     Ok(Some(schema))
-}
-
-fn json(path: &Path) -> Result<Value, CommandError> {
-    let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
-    Value::from_json(&text)
-        .map_err(|error| CommandError::new(format!("`{}` is not JSON: {error}", path.display())))
 }
 
 /// Returns the limits of this turn. The rounds of earlier turns are added, since `--rounds` counts for each turn; the other limits hold

@@ -92,6 +92,10 @@ fn refused(error: TimeError) -> CommandError {
     CommandError::new(error.to_string())
 }
 
+/// The hint about a file that is not a JSON Schema.
+pub(crate) const SCHEMA_FORM: &str =
+    "write it as a JSON Schema: {\"type\": \"object\", \"properties\": {NAME: {…}}}";
+
 /// The facts that accompany a goal.
 #[derive(Debug)]
 pub(crate) struct Known {
@@ -113,22 +117,26 @@ impl Known {
         config: &Config,
     ) -> Result<Self, CommandError> {
         let memory = match &arguments.context {
-            Some(path) => Some(Memory::read(&json(path)?).map_err(|error| {
-                CommandError::new(format!("`{}` cannot be used: {error}", path.display())).hint(
-                    "write it as {\"semantic\": [{\"text\", \"score\"}], \"episodic\": [{\"query\"}], \"entities\": [\"kind:name\"]}",
-                )
-            })?),
+            Some(path) => {
+                let form = "write it as {\"semantic\": [{\"text\", \"score\"}], \"episodic\": [{\"query\"}], \"entities\": [\"kind:name\"]}";
+                let value = text_file::json(path, form)?;
+                Some(Memory::read(&value).map_err(|error| {
+                    CommandError::new(format!("`{}` cannot be used: {error}", path.display()))
+                        .hint(form)
+                })?)
+            }
             None => None,
         };
-        let state = arguments.state.as_deref().map(json).transpose()?;
+        let state = arguments.state.as_deref();
+        let state = state.map(|path| text_file::json(path, SCHEMA_FORM));
+        let state = state.transpose()?;
         if let (Some(state), Some(path)) = (&state, &arguments.state)
             && state.get("properties").and_then(Value::as_object).is_none()
         {
-            return Err(CommandError::new(format!(
-                "`{}` describes no state",
-                path.display()
-            ))
-            .hint("write it as a JSON Schema: {\"type\": \"object\", \"properties\": {NAME: {…}}}"));
+            return Err(
+                CommandError::new(format!("`{}` describes no state", path.display()))
+                    .hint(SCHEMA_FORM),
+            );
         }
         Ok(Self {
             now: now(&arguments.moment, config)?,
@@ -177,10 +185,4 @@ impl PlanningDay {
             times: &self.times,
         }
     }
-}
-
-fn json(path: &Path) -> Result<Value, CommandError> {
-    let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
-    Value::from_json(&text)
-        .map_err(|error| CommandError::new(format!("`{}` is not JSON: {error}", path.display())))
 }

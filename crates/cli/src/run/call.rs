@@ -60,11 +60,13 @@ fn values(arguments: &SingleCallArguments, tool: Option<&Tool>) -> Result<Value,
     let mut values = match &arguments.args {
         None => Object::default(),
         Some(text) => {
-            let value = Value::from_written_json(text)
-                .map_err(|error| CommandError::new(format!("`--args` is not JSON: {error}")))?;
+            let form = "write it as --args '{\"NAME\": VALUE}'";
+            let value = Value::from_written_json(text).map_err(|error| {
+                CommandError::new(format!("`--args` is not JSON: {error}")).hint(form)
+            })?;
             value.as_object().cloned().ok_or_else(|| {
                 CommandError::new(format!("`--args` is a {}, not an object", value.kind()))
-                    .hint("write it as --args '{\"NAME\": VALUE}'")
+                    .hint(form)
             })?
         }
     };

@@ -163,17 +163,15 @@ pub(crate) fn read_file(path: &Path, limit: usize) -> std::io::Result<Vec<u8>> {
 fn inputs(arguments: &PlanArguments) -> Result<Object, CommandError> {
     let mut inputs = Object::default();
     if let Some(path) = &arguments.vars_file {
-        let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
-        let value = Value::from_written_json(&text).map_err(|error| {
-            CommandError::new(format!("`{}` is not JSON: {error}", path.display()))
-        })?;
+        let form = "write it as {\"NAME\": VALUE, …}";
+        let value = text_file::json(path, form)?;
         let Value::Object(fields) = value else {
             return Err(CommandError::new(format!(
                 "`{}` holds a {}, not an object",
                 path.display(),
                 value.kind()
             ))
-            .hint("write it as {\"NAME\": VALUE, …}"));
+            .hint(form));
         };
         inputs.extend(
             fields

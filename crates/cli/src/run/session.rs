@@ -578,6 +578,7 @@ impl RunSession<'_> {
             self.max_output,
             self.printer,
         )?;
+        self.toolbox.report_unanswered(self.printer);
         let is_stored = self.store.is_some();
         Ok(store::report_end(
             &ended.summary,

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use planwright::call_view::arguments;
+use planwright::core::Value;
 use planwright::engine::RunId;
 use planwright::engine::approval::SealKey;
 use planwright::engine::event::Address;
@@ -111,7 +112,12 @@ pub(crate) fn explain(error: StoreError) -> CommandError {
         StoreError::Leased { .. } => Some("wait until it ends, or stop that process"),
         StoreError::ClientBusy { .. } => Some("wait until one of them ends"),
         StoreError::File { trouble, .. } => match trouble {
-            FileProblem::Full => Some("free disk space, or use another file with `--store FILE`"),
+            FileProblem::Full => {
+                Some("free disk space; a new run may use another file with `--store FILE`")
+            }
+            FileProblem::ReadOnly => Some(
+                "copy it to a folder that you may write to, and name the copy with `--store FILE`; `run --no-store` stores nothing",
+            ),
             FileProblem::Newer { .. } => {
                 Some("use the newer version, or another file with `--store FILE`")
             }
@@ -123,7 +129,6 @@ pub(crate) fn explain(error: StoreError) -> CommandError {
             | FileProblem::Damaged(_)
             | FileProblem::NotAFile
             | FileProblem::Gone
-            | FileProblem::ReadOnly
             | FileProblem::Failed(_) => {
                 Some("name another file with `--store FILE`; `run --no-store` stores nothing")
             }
@@ -231,6 +236,7 @@ fn absolute(path: &Path) -> Result<String, CommandError> {
             "the path `{}` is not UTF-8 text, so it cannot be stored",
             path.display()
         ))
+        .hint("rename the folder, or store nothing with `--no-store`")
     })
 }
 
@@ -414,9 +420,9 @@ pub(crate) fn load_durations(path: &Path) -> Result<Durations, CommandError> {
         CommandError::new(format!("`{}` {problem}", path.display()))
             .hint("name another file, or delete it to learn anew")
     };
-    let version = serde_json::from_str::<serde_json::Value>(&text)
+    let version = Value::from_written_json(&text)
         .map_err(|error| refused(format!("is not JSON: {error}")))?;
-    match version["schema"].as_str() {
+    match version.get("schema").and_then(Value::as_text) {
         Some(DURATIONS_SCHEMA) => {}
         Some(other) => return Err(refused(format!("has the unknown version `{other}`"))),
         None => return Err(refused("is not a file of durations".to_owned())),

@@ -42,7 +42,7 @@ pub(crate) async fn serve(
     let Settings { config, .. } = settings::load(Path::new("."))?;
     let telemetry = telemetry::open(&config)?;
     let signals = Signals::new()?;
-    let (toolbox, servers) = Toolbox::without_servers(&arguments.tools, printer)?;
+    let (toolbox, servers) = Toolbox::without_servers(&arguments.tools, true, printer)?;
     for note in toolbox.notes() {
         printer.status(&note);
     }

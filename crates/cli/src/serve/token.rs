@@ -137,7 +137,7 @@ fn find(arguments: &LoginArguments, printer: Printer) -> Result<ServerConfig, Co
         servers: arguments.servers.clone(),
         ..ToolArguments::default()
     };
-    let Some(found) = toolbox::servers_file(&tools, printer)? else {
+    let Some(found) = toolbox::servers_file(&tools, true, printer)? else {
         return Err(
             CommandError::new("there is no `mcp.json`").hint("name one with `--servers FILE`")
         );

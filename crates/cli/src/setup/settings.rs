@@ -22,6 +22,9 @@ const NAME: &str = "planwright.toml";
 /// The names of files with servers.
 pub(crate) const SERVER_FILES: [&str; 2] = ["mcp.json", ".mcp.json"];
 
+/// The maximum number of problems of a file that are shown.
+const MAX_PROBLEMS: usize = 5;
+
 /// The effective configuration, and its files.
 #[derive(Debug, Default)]
 pub(crate) struct Settings {
@@ -124,14 +127,20 @@ fn read(origin: Origin, path: &Path) -> Result<Option<ConfigSource>, CommandErro
         .map(Some)
         .map_err(|problems| {
             let mut error = CommandError::new(format!("`{name}` cannot be used"));
-            for problem in problems {
+            // Another kind of file has a problem in each line.
+            let more = problems.len().saturating_sub(MAX_PROBLEMS);
+            for problem in problems.into_iter().take(MAX_PROBLEMS) {
                 let line = problem.line;
                 error = error.hint(format!(
                     "line {line}: {}; {}",
                     problem.message, problem.help
                 ));
             }
-            error
+            match more {
+                0 => error,
+                1 => error.hint("1 more problem"),
+                more => error.hint(format!("{more} more problems")),
+            }
         })
 }
 

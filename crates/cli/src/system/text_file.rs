@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, Error, ErrorKind, Read, Write};
 use std::path::Path;
 
+use planwright::core::Value;
+
 use crate::error::{CommandError, reason};
 
 /// Maximum size of a file other than the plan, as it may be a device that never ends.
@@ -12,6 +14,14 @@ const MAX_BYTES: u64 = 256 << 20;
 /// Reads a whole text file.
 pub(crate) fn read(path: &Path) -> io::Result<String> {
     text(File::open(path)?, MAX_BYTES)
+}
+
+/// Reads a JSON file that a person has written, in which no object may have a key twice. `form` is the hint about a file that is not JSON.
+pub(crate) fn json(path: &Path, form: &str) -> Result<Value, CommandError> {
+    let text = read(path).map_err(|error| CommandError::unreadable(path, &error))?;
+    Value::from_written_json(&text).map_err(|error| {
+        CommandError::new(format!("`{}` is not JSON: {error}", path.display())).hint(form)
+    })
 }
 
 /// Reads a whole text file that no argument names. Anything else than a file is an error, because a pipe without a writer blocks forever.

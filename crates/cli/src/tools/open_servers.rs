@@ -10,8 +10,10 @@ use planwright::core::{Catalog, EXTRACTION, Lookup, ServerName, Tool};
 use planwright::engine::{Backends, ToolBackend};
 use planwright::mcp::{
     ConnectOptions, Connections, ServerFailure, ServersConfig, StoredTools, Supervisor, ToolLists,
+    UnansweredQuestion, UnansweredQuestions,
 };
 use planwright::stored::RecordProcesses;
+use planwright::terminal_text;
 use tokio::time::Instant;
 
 use super::on_demand::OnDemandServer;
@@ -51,6 +53,8 @@ pub(crate) struct OpenServers {
     listed: Vec<(ServerName, Duration)>,
     /// True if servers were left out because the plan does not need them.
     has_idle: bool,
+    /// The questions of the servers that nobody could answer.
+    unanswered: UnansweredQuestions,
 }
 
 /// Returns the options for starting servers: they are supervised and recorded, so that no server outlives this process unnoticed.
@@ -95,7 +99,10 @@ impl OpenServers {
             server_use,
             lists: stored.collect(),
         };
-        let mut open = Self::default();
+        let mut open = Self {
+            unanswered: options.unanswered.clone(),
+            ..Self::default()
+        };
         let mut wanted = choice.wanted();
         let mut started = BTreeSet::new();
         loop {
@@ -209,6 +216,17 @@ impl OpenServers {
             names.join(", "),
             time(oldest)
         ))
+    }
+
+    /// Reports the questions of servers that nobody could answer.
+    pub(super) fn report_unanswered(&self, printer: Printer) {
+        for UnansweredQuestion { server, message } in self.unanswered.take() {
+            let message = terminal_text::one_line(&message);
+            let message = terminal_text::shortened(&message, MAX_QUESTION, "…");
+            printer.message(&format!(
+                "warning: the server `{server}` asked `{message}`; the question was cancelled, because this command cannot ask you"
+            ));
+        }
     }
 
     /// Stops the servers.
@@ -388,6 +406,9 @@ async fn start(
     }
     connections
 }
+
+/// The maximum width of a server's question, in columns.
+const MAX_QUESTION: usize = 200;
 
 /// The maximum number of lines of a server's standard error that are shown.
 const MAX_STDERR_LINES: usize = 10;

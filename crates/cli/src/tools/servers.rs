@@ -140,7 +140,7 @@ async fn test(
     arguments: &ListServersArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    let Some(found) = servers_file(&arguments.file.tools(), printer)? else {
+    let Some(found) = servers_file(&arguments.file.tools(), true, printer)? else {
         return Err(CommandError::new("there is no `mcp.json` to test")
             .hint("name one with `--servers FILE`, or write one: `planwright servers add NAME -- COMMAND`"));
     };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use planwright::config::Config;
 use planwright::core::check::Policy;
-use planwright::core::{Catalog, Code, Diagnostics, EXTRACTION, Tool, Value};
+use planwright::core::{Catalog, Code, Diagnostics, EXTRACTION, Tool};
 use planwright::engine::backend::Simulated;
 use planwright::engine::{Backends, Durations};
 use planwright::mcp::ServersConfig;
@@ -72,7 +72,9 @@ impl Toolbox {
         server_use: ServerUse,
         printer: Printer,
     ) -> Result<Self, CommandError> {
-        let (mut toolbox, servers) = Self::without_servers(arguments, printer)?;
+        // A plan without tools runs beside a file that is not trusted.
+        let needs_tools = needed.is_none_or(|names| names.iter().any(|name| name != EXTRACTION));
+        let (mut toolbox, servers) = Self::without_servers(arguments, needs_tools, printer)?;
         toolbox.extracts = needed.is_some_and(|names| names.contains(EXTRACTION));
         if let Some(config) = servers.map(Arc::new) {
             let tools = (&mut toolbox.catalog, &mut toolbox.backends);
@@ -82,9 +84,11 @@ impl Toolbox {
         Ok(toolbox)
     }
 
-    /// Opens the tools that need no server. Returns the configured servers, too.
+    /// Opens the tools that need no server. Returns the configured servers, too: those of a file that is not trusted are left out if the
+    /// command needs none, and an error otherwise.
     pub(crate) fn without_servers(
         arguments: &ToolArguments,
+        needs_servers: bool,
         printer: Printer,
     ) -> Result<(Self, Option<ServersConfig>), CommandError> {
         let mut toolbox = Self::empty();
@@ -97,7 +101,7 @@ impl Toolbox {
             toolbox.add_simulated(path)?;
             return Ok((toolbox, None));
         }
-        let Some(found) = servers_file(arguments, printer)? else {
+        let Some(found) = servers_file(arguments, needs_servers, printer)? else {
             return Ok((toolbox, None));
         };
         toolbox.has_source = true;
@@ -273,6 +277,11 @@ impl Toolbox {
         }
     }
 
+    /// Reports the questions of servers that nobody could answer.
+    pub(crate) fn report_unanswered(&self, printer: Printer) {
+        self.servers.report_unanswered(printer);
+    }
+
     /// Stops the servers.
     pub(crate) async fn close(&self) {
         self.servers.close().await;
@@ -349,16 +358,15 @@ impl Toolbox {
     }
 
     fn add_simulated(&mut self, path: &Path) -> Result<(), CommandError> {
-        let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
+        const FORM: &str = "write it as {\"tools\": {NAME: {\"returns\": VALUE}}}";
+        let script = text_file::json(path, FORM)?;
         let file = path.display();
-        let script = Value::from_written_json(&text)
-            .map_err(|error| CommandError::new(format!("`{file}` is not JSON: {error}")))?;
         let simulated = Simulated::from_script(&script).map_err(|problems| {
             let mut error = CommandError::new(format!("`{file}` is not a file of simulated tools"));
             for problem in problems {
                 error = error.hint(problem.to_string());
             }
-            error.hint("write it as {\"tools\": {NAME: {\"returns\": VALUE}}}")
+            error.hint(FORM)
         })?;
         for tool in simulated.tools() {
             self.catalog.add(tool.clone());
@@ -387,9 +395,11 @@ fn report_changed_tools(verdicts: &Verdicts, printer: Printer) {
     }
 }
 
-/// Returns the `mcp.json` to use: the named one, else one that is found and trusted.
+/// Returns the `mcp.json` to use: the named one, else one that is found and trusted. One that is not trusted is an error only if
+/// `is_needed`.
 pub(crate) fn servers_file(
     arguments: &ToolArguments,
+    is_needed: bool,
     printer: Printer,
 ) -> Result<Option<ServersFile>, CommandError> {
     let Some((path, text)) = find_servers_file(arguments)? else {
@@ -402,7 +412,7 @@ pub(crate) fn servers_file(
         return Ok(Some(ServersFile { path, text, origin }));
     }
     // A command with the built-in tools only asks no question about servers.
-    let optional = arguments.workspace.is_some();
+    let optional = arguments.workspace.is_some() || !is_needed;
     let is_trusted = trust::allows(&path, &text, optional, printer)?;
     let origin = FileOrigin { is_own, is_trusted };
     Ok(is_trusted.then_some(ServersFile { path, text, origin }))
@@ -414,12 +424,19 @@ pub(crate) fn find_servers_file(
     arguments: &ToolArguments,
 ) -> Result<Option<(PathBuf, String)>, CommandError> {
     for path in servers_file_candidates(arguments)? {
-        match text_file::read(&path) {
-            Ok(text) => return Ok(Some((path, text))),
-            Err(error)
-                if error.kind() == std::io::ErrorKind::NotFound && arguments.servers.is_none() => {}
-            Err(error) => return Err(CommandError::unreadable(&path, &error)),
+        let is_named = arguments.servers.is_some();
+        // A link that leads nowhere is reported instead of another file being used in its place.
+        if !is_named && path.symlink_metadata().is_err() {
+            continue;
         }
+        // A person may name a pipe; one that lies in a folder would block the command forever.
+        let text = if is_named {
+            text_file::read(&path)
+        } else {
+            text_file::read_found(&path)
+        };
+        let text = text.map_err(|error| CommandError::unreadable(&path, &error))?;
+        return Ok(Some((path, text)));
     }
     Ok(None)
 }

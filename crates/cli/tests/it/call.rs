@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use planwright_testkit::fake_server;
 use serde_json::{Value, json};
 
-use crate::program::{planwright, stderr, stdout};
+use crate::program::{planwright, run_program, stderr, stdout};
 use crate::prompts::{assert_screen, screen};
 
 fn scene() -> tempfile::TempDir {
@@ -169,4 +170,22 @@ fn a_word_that_is_not_utf_8_is_a_usage_error() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+}
+
+#[test]
+fn a_question_that_nobody_can_answer_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let question = json!({"ask": {"method": "elicitation/create", "params": {
+        "message": "Really\u{202e} sure?", "requestedSchema": {"type": "object", "properties": {}}
+    }}});
+    let script = json!({"tools": [{"name": "get", "does": question}]});
+    let servers = json!({"mcpServers": {"shop": {
+        "command": fake_server::program(), "args": [script.to_string()]
+    }}});
+    fs::write(folder.path().join("mcp.json"), servers.to_string()).unwrap();
+    let arguments = ["call", "shop.get", "--servers", "mcp.json", "--no-store"];
+    let output = run_program(folder.path(), &arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let warning = "warning: the server `shop` asked `Really\\u{202e} sure?`; the question was cancelled, because this command cannot ask you\n";
+    assert!(stderr(&output).contains(warning), "{}", stderr(&output));
 }

@@ -76,6 +76,10 @@ fn a_file_that_cannot_be_used_is_refused_before_anything_is_called() {
         ),
         ("[]", "not a file of durations"),
         ("{", "is not JSON"),
+        (
+            r#"{"schema": "planwright.durations/1", "tools": [], "tools": []}"#,
+            "the key `tools` occurs twice",
+        ),
     ] {
         fs::write(&file, text).unwrap();
         let log = stderr(&run(folder.path(), &RUN, 2));

@@ -7,7 +7,7 @@ use std::process::{Output, Stdio};
 
 use serde_json::Value;
 
-use crate::program::{planwright, stderr, stdout};
+use crate::program::{planwright, run_program, stderr, stdout};
 
 const TOOLS: &str = r#"{"tools": {
     "ok": {"echo": true},
@@ -255,17 +255,56 @@ fn a_report_that_cannot_be_written_is_no_success() {
         "--format",
         "json",
     ];
-    let full = fs::OpenOptions::new()
-        .write(true)
-        .open("/dev/full")
-        .unwrap();
-    let output = planwright(folder.path())
-        .args(args)
-        .stdout(full)
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(70));
-    assert!(stderr(&output).contains("cannot write the output"));
+    let full = |args: &[&str]| {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full");
+        let mut command = planwright(folder.path());
+        let output = command.args(args).stdout(full.unwrap()).output().unwrap();
+        assert_eq!(output.status.code(), Some(70), "{args:?}");
+        stderr(&output)
+    };
+    assert!(full(&args).contains("cannot write the output"));
+    full(&["--help"]);
+    full(&["run", "--help"]);
+    full(&["--version"]);
+    let tools = r#"{"tools": {"ok": {"approval": true, "returns": 1}}}"#;
+    fs::write(folder.path().join("tools.json"), tools).unwrap();
+    assert!(full(&args).contains("cannot write the output"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_that_no_report_can_name_has_a_way_out() {
+    use std::os::unix::ffi::OsStrExt;
+
+    let around = tempfile::tempdir().unwrap();
+    let folder = around.path().join(std::ffi::OsStr::from_bytes(b"a\xff"));
+    fs::create_dir(&folder).unwrap();
+    fs::write(
+        folder.join("plan.json"),
+        r#"{"steps": [{"id": "a", "value": 1}]}"#,
+    )
+    .unwrap();
+    let output = run_program(&folder, &["run", "plan.json"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("store nothing with `--no-store`"),
+        "{}",
+        stderr(&output)
+    );
+    let output = run_program(&folder, &["run", "plan.json", "--no-store"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}
+
+#[test]
+fn a_file_of_settings_that_is_something_else_has_few_hints() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "root:x:0:0\n".repeat(30);
+    fs::write(folder.path().join("planwright.toml"), text).unwrap();
+    let output = run_program(folder.path(), &["config"]);
+    assert_eq!(output.status.code(), Some(2));
+    let log = stderr(&output);
+    assert_eq!(log.matches("hint:").count(), 6, "{log}");
+    assert!(log.contains(" more problems"), "{log}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use planwright_testkit::fake_server;
 use serde_json::{Value, json};
 
-use crate::program::{planwright, stderr, stdout};
+use crate::program::{planwright, run_program, stderr, stdout};
 
 #[test]
 fn files_that_are_trusted_at_the_same_time_are_all_trusted() {
@@ -95,6 +95,41 @@ fn a_server_that_was_found_is_not_started_until_it_is_trusted() {
     run(&["trust", "--remove", "mcp.json"]);
     let output = run(&["run", "plan.json"]);
     assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn a_plan_without_tools_runs_beside_a_file_that_is_not_trusted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let servers = r#"{"mcpServers": {"fake": {"command": "no-such-program"}}}"#;
+    fs::write(path.join("mcp.json"), servers).unwrap();
+    let plan = r#"{"steps": [{"id": "a", "value": 1}]}"#;
+    fs::write(path.join("plan.json"), plan).unwrap();
+    let output = run_program(path, &["run", "plan.json", "--format", "json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("note: `mcp.json` is not trusted"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_a_folder_is_no_list_of_servers() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mcp.json");
+    let made = std::process::Command::new("mkfifo").arg(&file).status();
+    assert!(made.unwrap().success());
+    for arguments in [&["servers"][..], &["tools"], &["doctor"]] {
+        let output = run_program(folder.path(), arguments);
+        let (out, log) = (stdout(&output), stderr(&output));
+        assert!(
+            out.contains("it is not a file") || log.contains("it is not a file"),
+            "{arguments:?}: {out}{log}"
+        );
+    }
+    fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink("gone.json", &file).unwrap();
+    let output = run_program(folder.path(), &["servers"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+    assert!(stderr(&output).contains("cannot read `mcp.json`"));
 }
 
 #[test]

@@ -212,6 +212,18 @@ struct ClockState {
     progress: Option<CallProgress>,
     /// Wakes the driver when progress is reported.
     on_progress: Option<Arc<Notify>>,
+    /// Explains why the call may have got no answer.
+    silence: Silence,
+}
+
+/// A function that explains a missing answer, if it can.
+#[derive(Default)]
+struct Silence(Option<Box<dyn Fn() -> Option<String> + Send>>);
+
+impl fmt::Debug for Silence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Silence").field(&self.0.is_some()).finish()
+    }
 }
 
 /// Keeps a [`CallClock`] paused until it is dropped.
@@ -234,6 +246,17 @@ impl CallClock {
         if let Some(driver) = &state.on_progress {
             driver.notify_one();
         }
+    }
+
+    /// Sets the function that explains, as one clause, why the call may have got no answer. It is called if the call exceeds the run's
+    /// limit.
+    pub fn explain_silence(&self, explain: impl Fn() -> Option<String> + Send + 'static) {
+        self.state().silence = Silence(Some(Box::new(explain)));
+    }
+
+    /// Returns the explanation of the backend why the call may have got no answer.
+    pub(crate) fn silence(&self) -> Option<String> {
+        self.state().silence.0.as_ref()?()
     }
 
     /// Removes and returns the latest progress that was not taken before.

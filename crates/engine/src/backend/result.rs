@@ -267,6 +267,15 @@ impl ToolError {
         }
     }
 
+    /// Creates the error of a call without an answer within `limit`, with an explanation, if there is one.
+    pub(crate) fn timeout(limit: Duration, reason: Option<&str>) -> Self {
+        let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+        Self::new(
+            ErrorKind::Timeout,
+            format!("no answer within {limit:?}{reason}"),
+        )
+    }
+
     /// Returns true if the call may have happened although it has failed.
     pub fn leaves_outcome_unknown(&self) -> bool {
         self.retry == RetryAdvice::Uncertain || self.kind == ErrorKind::Timeout

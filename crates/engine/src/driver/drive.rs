@@ -20,7 +20,7 @@ use super::handle::RunCommand;
 use super::in_flight::{InFlightCalls, OpenQuestions, panic_message};
 use super::timers::Timers;
 use crate::approval::{ApprovalRequest, Approver};
-use crate::backend::{ToolBackend, ToolCall};
+use crate::backend::{RetryAdvice, ToolBackend, ToolCall, ToolError};
 use crate::durations::{Durations, SharedDurations};
 use crate::event::{RunEvent, StampedEvent};
 use crate::journal::{Entry, Journal, JournalError, Record};
@@ -420,12 +420,35 @@ impl Driver {
         match self.remaining(task, timer) {
             Some(Duration::ZERO) => {
                 self.remove_limit(task, timer);
-                return Some(RunInput::TimerFired(task, timer));
+                return Some(
+                    match timer {
+                        Timer::Attempt(attempt) => self.explained_timeout(task, attempt),
+                        Timer::Pause(_) | Timer::Step | Timer::Run => None,
+                    }
+                    .unwrap_or(RunInput::TimerFired(task, timer)),
+                );
             }
             Some(rest) => self.timers.set(task, timer, rest),
             None => self.timers.suspend(task, timer),
         }
         None
+    }
+
+    /// Ends an attempt that exceeded its limit, if its backend can explain that. The explanation is known in this process alone, so the
+    /// journal gets it as the end of the call.
+    fn explained_timeout(&mut self, task: TaskId, attempt: u32) -> Option<RunInput> {
+        let reason = self.calls.silence(task)?;
+        self.calls.abort(task);
+        let limit = self.run.attempt_timeout().unwrap_or_default();
+        let error = ToolError {
+            retry: RetryAdvice::Uncertain,
+            ..ToolError::timeout(limit, Some(&reason))
+        };
+        Some(RunInput::AttemptEnded {
+            task,
+            attempt,
+            result: Err(error),
+        })
     }
 
     /// Sets those suspended timers again that are no longer affected by an open question.

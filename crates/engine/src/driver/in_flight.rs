@@ -152,6 +152,11 @@ impl InFlightCalls {
         call.map_or(Some(Duration::ZERO), |(_, clock)| clock.remaining(limit))
     }
 
+    /// Returns the explanation of the backend why the call of `task` may have got no answer.
+    pub(crate) fn silence(&self, task: TaskId) -> Option<String> {
+        self.handles.get(&task)?.1.silence()
+    }
+
     /// Returns the progress that calls in flight have reported since the last call of this function.
     pub(crate) fn take_progress(&self) -> impl Iterator<Item = (TaskId, CallProgress)> {
         let calls = self.handles.iter();

@@ -88,7 +88,7 @@ impl fmt::Display for SkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of = &self.of;
         match self.because {
-            SkipKind::Step => write!(f, "`{of}` did not succeed"),
+            SkipKind::Step => write!(f, "`{of}` has not succeeded"),
             // A slot has several writers, so no single step is to blame.
             SkipKind::Branch => write!(f, "nothing filled `{of}`"),
             SkipKind::Condition => f.write_str("its condition was false"),

@@ -12,7 +12,7 @@ use planwright_core::plan::{Approval, ForEach, Node, OnFailure};
 use planwright_core::{Place, Plan, Step, Value};
 use planwright_engine::approval::{ApprovalRequest, Approver};
 use planwright_engine::backend::{
-    Backends, Function, Functions, ToolBackend, ToolCall, ToolError, ToolOutput,
+    Backends, ErrorKind, Function, Functions, ToolBackend, ToolCall, ToolError, ToolOutput,
 };
 use planwright_engine::journal::{Entry, Journal, JournalError};
 use planwright_engine::{Decision, Engine, RunOptions, RunStatus, SpawnRequest, StepStatus};
@@ -194,6 +194,48 @@ async fn limits_wait_for_the_end_of_a_question_without_polling() {
     let parks = metrics.worker_park_count(0) - before;
     assert_eq!(summary.status, RunStatus::Succeeded);
     assert!(parks < 100, "{parks}");
+}
+
+/// Never answers, and explains why if it can.
+struct SilentBackend(Option<&'static str>);
+
+impl ToolBackend for SilentBackend {
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        let reason = self.0;
+        call.clock
+            .explain_silence(move || reason.map(str::to_owned));
+        Box::pin(std::future::pending())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_backend_explains_why_a_call_got_no_answer() {
+    let second = Duration::from_secs(1);
+    let cases = [
+        (None, "no answer within 5s"),
+        (Some("it sent `x`"), "no answer within 5s: it sent `x`"),
+    ];
+    for (reason, expected) in cases {
+        let mut step = asking("a");
+        step.approval = Approval::AsTool;
+        let plan = Plan {
+            steps: vec![step],
+            ..Plan::default()
+        };
+        let engine = Engine::new(Backends::new().with("s", SilentBackend(reason))).with_options(
+            RunOptions {
+                attempt_timeout: Some(5 * second),
+                ..RunOptions::default()
+            },
+        );
+        let summary = engine.run("r".parse().unwrap(), sound(plan)).await;
+        let error = summary.steps[0].error.as_ref().unwrap();
+        assert_eq!(
+            (error.kind, &*error.message),
+            (ErrorKind::Timeout, expected)
+        );
+        assert!(error.leaves_outcome_unknown());
+    }
 }
 
 /// Panics when it is asked, or as it is about to decide.

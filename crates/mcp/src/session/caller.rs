@@ -1,10 +1,10 @@
 //! The client that a request is made for, request errors, and the observer of a server across its starts.
 
 use std::fmt;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use futures::future::BoxFuture;
-use planwright_core::Value;
+use planwright_core::{ServerName, Value};
 use planwright_engine::backend::{RetryAdvice, ToolError};
 
 use super::open_session::{ServerStartError, Session};
@@ -51,6 +51,47 @@ pub trait Caller: Send + Sync + 'static {
     /// own.
     fn client(&self) -> Option<Arc<str>> {
         None
+    }
+}
+
+/// A question of a server to a person that nobody could answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnansweredQuestion {
+    /// The server.
+    pub server: ServerName,
+    /// The text of the question, as the server wrote it.
+    pub message: String,
+}
+
+/// The questions of servers that were cancelled, because no client could ask a person. Clones share one list.
+#[derive(Clone, Debug, Default)]
+pub struct UnansweredQuestions(Arc<Mutex<Vec<UnansweredQuestion>>>);
+
+impl UnansweredQuestions {
+    /// The maximum number of questions in the list. A server may ask without end.
+    const MAX: usize = 20;
+
+    /// Adds the question of an elicitation, unless the list has it.
+    pub(crate) fn add(&self, server: &ServerName, elicitation: &Value) {
+        let message = elicitation.get("message").and_then(Value::as_text);
+        let question = UnansweredQuestion {
+            server: server.clone(),
+            message: message.unwrap_or_default().to_owned(),
+        };
+        let mut questions = self.questions();
+        if questions.len() < Self::MAX && !questions.contains(&question) {
+            questions.push(question);
+        }
+    }
+
+    /// Removes and returns the questions so far.
+    pub fn take(&self) -> Vec<UnansweredQuestion> {
+        std::mem::take(&mut *self.questions())
+    }
+
+    // Held for single accesses only, never across an await.
+    fn questions(&self) -> MutexGuard<'_, Vec<UnansweredQuestion>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,6 +1,5 @@
 //! Decoding of incoming messages. Most of them bypass `rmcp` and go to the router.
 
-use planwright_core::text::visible;
 use rmcp::RoleClient;
 use rmcp::model::{
     ClientRequest, CustomNotification, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
@@ -33,23 +32,14 @@ pub(crate) fn decode(
     // Most messages are valid, so the repair runs only after a failure.
     decode_valid(router, bytes, related)
         .or_else(|| decode_valid(router, repair_text(bytes)?.as_bytes(), related))
-        .or_else(|| match router.fail_unreadable(bytes, related) {
-            Some(id) => Some(empty_response(id)),
-            None => {
-                warn_about_unknown_line(bytes);
-                None
+        .or_else(|| {
+            let failed = router.fail_unreadable(bytes, related);
+            if failed.is_none() && !bytes.trim_ascii().is_empty() {
+                let stray = envelope::describe_stray(bytes, truncate_message);
+                tracing::warn!("a server {stray}");
             }
+            failed.map(empty_response)
         })
-}
-
-/// Logs a line that is no message, such as what a program prints on its standard output.
-fn warn_about_unknown_line(bytes: &[u8]) {
-    let line = String::from_utf8_lossy(bytes);
-    let line = line.trim();
-    if !line.is_empty() {
-        let line = visible(&truncate_message(line)).into_owned();
-        tracing::warn!("a server sent a line that is no message of MCP: `{line}`");
-    }
 }
 
 fn decode_valid(
@@ -60,6 +50,8 @@ fn decode_valid(
     match router.route(envelope::read(bytes)?, related) {
         RouteResult::Routed(Some(id)) => Some(empty_response(id)),
         RouteResult::Routed(None) => Some(empty_notification()),
+        // Its own response channel fails the related request, which got this response in place of its own.
+        RouteResult::Unexpected(id) => related.map(|_| empty_response(id)),
         RouteResult::ForRmcp => serde_json::from_slice(bytes).ok(),
         RouteResult::Invalid => None,
     }

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use planwright_core::Value;
+use planwright_core::text::visible;
 use planwright_core::value::number::{oversized_integer, rounded_decimal};
 use rmcp::model::RequestId;
 use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
@@ -47,6 +48,29 @@ pub(crate) fn unreadable_reason(bytes: &[u8]) -> String {
         Ok(_) => "it does not say which request it answers",
     };
     reason.to_owned()
+}
+
+/// Describes a line that is no message for this client, as a clause whose subject is the server. `shorten` cuts what is quoted of it.
+pub(crate) fn describe_stray(line: &[u8], shorten: impl Fn(&str) -> Cow<'_, str>) -> String {
+    let answered = match read(line) {
+        Some(Envelope {
+            id: Some(id),
+            method: None,
+            result,
+            error,
+            ..
+        }) if result.is_some() != error.is_some() => Some(id.to_string()),
+        _ => None,
+    };
+    let text = answered
+        .as_deref()
+        .map_or_else(|| String::from_utf8_lossy(line), Cow::Borrowed);
+    let text = shorten(text.trim());
+    let text = visible(&text);
+    match &answered {
+        Some(_) => format!("answered the request `{text}`, which was never sent"),
+        None => format!("sent a line that is no message of MCP: `{text}`"),
+    }
 }
 
 fn parse(bytes: &[u8]) -> Result<Envelope, serde_json::Error> {

@@ -12,4 +12,4 @@ pub(crate) mod request;
 pub(crate) mod router;
 pub(crate) mod server_requests;
 
-pub use caller::{Caller, UpstreamClient, UpstreamError};
+pub use caller::{Caller, UnansweredQuestion, UnansweredQuestions, UpstreamClient, UpstreamError};

@@ -120,6 +120,8 @@ impl Session {
                 .then(|| server_info.revision.to_string()),
         };
         let server_requests = Arc::new(ServerRequestHandler::new(
+            config.name.clone(),
+            options.unanswered.clone(),
             capabilities,
             observer,
             server_info.is_stateless.then(|| Arc::downgrade(&router)),

@@ -12,7 +12,6 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use planwright_core::Value;
-use planwright_core::text::visible;
 use rmcp::model::RequestId;
 use tokio::sync::oneshot;
 
@@ -225,14 +224,12 @@ impl ResponseRouter {
             None if [DISCOVER, INITIALIZE].contains(&id) => RouteResult::ForRmcp,
             None if self.handler.get().is_some() => {
                 // A number of the past is that of a cancelled request, whose response is late.
-                let is_late =
-                    matches!(id, RequestId::Number(number) if number <= state.last_number);
-                if !is_late {
-                    let id = id.to_string();
-                    let id = visible(&id);
-                    tracing::warn!("a server answered the request `{id}`, which was never sent");
+                match id {
+                    RequestId::Number(number) if number <= state.last_number => {
+                        RouteResult::Routed(Some(id))
+                    }
+                    id => RouteResult::Unexpected(id),
                 }
-                RouteResult::Routed(Some(id))
             }
             None => RouteResult::ForRmcp,
         }
@@ -247,6 +244,8 @@ impl ResponseRouter {
 pub(crate) enum RouteResult {
     /// The message is routed; it was the response to this request.
     Routed(Option<RequestId>),
+    /// The message is a response to this request, which was never sent.
+    Unexpected(RequestId),
     ForRmcp,
     Invalid,
 }

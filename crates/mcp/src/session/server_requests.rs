@@ -5,14 +5,14 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-use planwright_core::{Object, Value};
+use planwright_core::{Object, ServerName, Value};
 use rmcp::model::{
     ClientJsonRpcMessage, ClientResult, CustomResult, ErrorCode, ErrorData, RequestId,
 };
 use tokio::task::AbortHandle;
 
 use super::caller::UpstreamError;
-use super::caller::{ListKind, ServerObserver};
+use super::caller::{ListKind, ServerObserver, UnansweredQuestions};
 use super::envelope::canonical_id;
 use super::request::{InFlight, RequestOwner, SUBSCRIPTION_ID, progress_of, request_of_token};
 use super::router::{RequestError, ResponseRouter, ServerMessageHandler};
@@ -27,6 +27,8 @@ use crate::transport::connection::WeakSender;
 #[derive(Debug)]
 pub(crate) struct ServerRequestHandler {
     pub(crate) in_flight: InFlight,
+    server: ServerName,
+    unanswered: UnansweredQuestions,
     capabilities: Value,
     observer: Option<Weak<dyn ServerObserver>>,
     sender: OnceLock<WeakSender>,
@@ -37,14 +39,19 @@ pub(crate) struct ServerRequestHandler {
 }
 
 impl ServerRequestHandler {
-    /// Creates a handler for a server that was connected to with these `capabilities`.
+    /// Creates a handler for a server that was connected to with these `capabilities`. Questions that nobody can answer are added to
+    /// `unanswered`.
     pub(crate) fn new(
+        server: ServerName,
+        unanswered: UnansweredQuestions,
         capabilities: Value,
         observer: Option<Weak<dyn ServerObserver>>,
         subscriptions: Option<Weak<ResponseRouter>>,
     ) -> Self {
         Self {
             in_flight: InFlight::default(),
+            server,
+            unanswered,
             capabilities,
             observer,
             sender: OnceLock::new(),
@@ -107,6 +114,22 @@ impl ServerRequestHandler {
         }
     }
 
+    /// Returns the response to a request that no client can answer.
+    fn default_response(&self, method: &str, params: &Value) -> Result<Value, UpstreamError> {
+        match method {
+            "elicitation/create" => Ok(self.cancel_elicitation(params)),
+            "roots/list" => Ok(Value::object([("roots", Value::list([]))])),
+            _ => Err(UpstreamError::new(UpstreamError::UNKNOWN_METHOD, method)),
+        }
+    }
+
+    /// Returns the response to an elicitation that reached no person. It is not `decline`, because no person has declined.
+    pub(crate) fn cancel_elicitation(&self, params: &Value) -> Value {
+        tracing::warn!("a server asked a question that no client can answer, so it was cancelled");
+        self.unanswered.add(&self.server, params);
+        Value::object([("action", Value::from("cancel"))])
+    }
+
     fn observer(&self) -> Option<Arc<dyn ServerObserver>> {
         self.observer.as_ref()?.upgrade()
     }
@@ -143,11 +166,11 @@ impl ServerMessageHandler for ServerRequestHandler {
             return self.answer(id, Ok(Value::empty_object()));
         }
         if !self.supports(method) {
-            return self.answer(id, default_response(method));
+            return self.answer(id, self.default_response(method, &params));
         }
         match self.in_flight.owner(related) {
             RequestOwner::NoClient | RequestOwner::Ended => {
-                self.answer(id, default_response(method));
+                self.answer(id, self.default_response(method, &params));
             }
             RequestOwner::Ambiguous => {
                 let message = format!(
@@ -220,21 +243,6 @@ impl ServerMessageHandler for ServerRequestHandler {
             observer.on_disconnected();
         }
     }
-}
-
-/// Returns the response to a request that no client can answer.
-fn default_response(method: &str) -> Result<Value, UpstreamError> {
-    match method {
-        "elicitation/create" => Ok(cancelled_elicitation()),
-        "roots/list" => Ok(Value::object([("roots", Value::list([]))])),
-        _ => Err(UpstreamError::new(UpstreamError::UNKNOWN_METHOD, method)),
-    }
-}
-
-/// Returns the response to an elicitation that reached no person. It is not `decline`, because no person has declined.
-pub(crate) fn cancelled_elicitation() -> Value {
-    tracing::warn!("a server asked a question that no client can answer, so it was cancelled");
-    Value::object([("action", Value::from("cancel"))])
 }
 
 fn error_data(error: UpstreamError) -> ErrorData {

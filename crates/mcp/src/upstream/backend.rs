@@ -15,7 +15,7 @@ use crate::object::{with, without};
 use crate::session::caller::{Caller, UpstreamClient, UpstreamError};
 use crate::session::open_session::Session;
 use crate::session::router::RequestError;
-use crate::session::server_requests::{ServerRequestHandler, cancelled_elicitation};
+use crate::session::server_requests::ServerRequestHandler;
 
 /// The `_meta` field that carries the idempotency key of a call.
 const IDEMPOTENCY_KEY: &str = "planwright/idempotency-key";
@@ -96,12 +96,15 @@ impl ServerBackend {
         call.clock.restart();
         let (caller, clock) = (self.caller.as_ref(), Some(&call.clock));
         let request = session.request("tools/call", params, caller, clock);
+        let silence = self.server.silence();
+        call.clock.explain_silence(silence.clone());
         let response = match self.server.config.timeout {
             None => request.await,
             Some(limit) => tokio::select! {
                 response = request => response,
                 () = call.clock.exceeds(limit) => {
-                    let message = format!("`{}` took longer than {limit:?}", call.tool.name);
+                    let reason = silence().map_or_else(String::new, |reason| format!(": {reason}"));
+                    let message = format!("`{}` took longer than {limit:?}{reason}", call.tool.name);
                     return Err(ToolError {
                         // The server may still carry out the call.
                         retry: RetryAdvice::Uncertain,
@@ -242,7 +245,7 @@ async fn send_input_requests(
         let params = request.get("params").cloned().unwrap_or_default();
         let response = match caller {
             Some(caller) if server_requests.supports(method) => {
-                caller.ask(method, params).await.ok()
+                caller.ask(method, params.clone()).await.ok()
             }
             _ => None,
         };
@@ -250,7 +253,7 @@ async fn send_input_requests(
             Some(response) => Ok((Arc::clone(key), response)),
             // MCP defines a way not to answer for elicitations only.
             None if method == "elicitation/create" => {
-                Ok((Arc::clone(key), cancelled_elicitation()))
+                Ok((Arc::clone(key), server_requests.cancel_elicitation(&params)))
             }
             None => {
                 let message = format!("the tool asks for `{method}`, which is not offered");

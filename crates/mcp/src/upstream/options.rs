@@ -44,6 +44,8 @@ pub struct ConnectOptions {
     pub processes: Option<Arc<dyn ProcessObserver>>,
     /// The storage of tool lists. Each list that a server sends is stored there, and removed when it has changed.
     pub tool_lists: Option<ToolLists>,
+    /// The questions of servers that cannot be answered. Servers with these options add theirs.
+    pub unanswered: UnansweredQuestions,
 }
 
 /// Observes the processes of servers. Its methods must not block.
@@ -75,6 +77,7 @@ impl Default for ConnectOptions {
             supervisor: None,
             processes: None,
             tool_lists: None,
+            unanswered: UnansweredQuestions::default(),
         }
     }
 }

@@ -84,7 +84,9 @@ impl Server {
                 .await?;
             Ok((session, tools))
         };
-        let (session, tools) = with_timeout(self.start_timeout(), start).await?;
+        let strays = self.log.stray_count();
+        let started = with_timeout(self.start_timeout(), start).await;
+        let (session, tools) = started.map_err(|error| self.explained(error, strays))?;
         self.state().phase = ServerPhase::Running(Arc::new(session));
         Ok(tools)
     }
@@ -181,6 +183,27 @@ impl Server {
         }
     }
 
+    /// Returns a function that explains why a request that is sent now may get no answer: the server wrote something else in its place.
+    pub(crate) fn silence(&self) -> impl Fn() -> Option<String> + Clone + Send + 'static {
+        let (config, log) = (Arc::clone(&self.config), Arc::clone(&self.log));
+        let count = log.stray_count();
+        move || {
+            Some(format!(
+                "the server `{}` {}",
+                config.name,
+                log.stray_since(count)?
+            ))
+        }
+    }
+
+    /// Adds the last line of the server that was no message to an error, if there is one after the first `count` ones.
+    fn with_stray(&self, reason: String, count: u64) -> String {
+        match self.log.stray_since(count) {
+            None => reason,
+            Some(stray) => format!("{reason}; it {stray}"),
+        }
+    }
+
     /// Returns the failure of a request that the server did not answer.
     pub(crate) async fn no_answer_error(
         &self,
@@ -189,7 +212,7 @@ impl Server {
     ) -> ToolError {
         let reason = match reason {
             Some(reason) => reason,
-            None => session.close_reason().await,
+            None => self.with_stray(session.close_reason().await, 0),
         };
         let name = &self.config.name;
         self.lost_error(format!("the server `{name}` did not answer: {reason}"))
@@ -267,6 +290,7 @@ impl Server {
         let server = Arc::downgrade(self);
         let start = self.connect();
         let limit = self.start_timeout();
+        let strays = self.log.stray_count();
         if let Some(observer) = self.observer() {
             observer.on_starting();
         }
@@ -274,7 +298,9 @@ impl Server {
         let task = tokio::spawn(async move {
             let outcome = with_timeout(limit, start).await.map(Arc::new);
             match server.upgrade() {
-                Some(server) => server.finish_start(outcome),
+                Some(server) => {
+                    server.finish_start(outcome.map_err(|error| server.explained(error, strays)))
+                }
                 None => Err(ServerStartError::stopped()),
             }
         });
@@ -285,6 +311,14 @@ impl Server {
                 .unwrap_or_else(|_| Err(ServerStartError::stopped()))
         };
         starting.boxed().shared()
+    }
+
+    /// Adds the last line of the server that was no message to the error of a start that began after the first `strays` ones.
+    fn explained(&self, error: ServerStartError, strays: u64) -> ServerStartError {
+        ServerStartError {
+            message: self.with_stray(error.message, strays),
+            ..error
+        }
     }
 
     fn finish_start(

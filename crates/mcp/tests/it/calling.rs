@@ -144,6 +144,35 @@ async fn cancels_what_servers_ask_for() {
 }
 
 #[tokio::test]
+async fn quotes_what_a_server_sent_in_place_of_an_answer() {
+    let cases = [
+        json!(["not json\u{202e} at all"]),
+        json!([{"jsonrpc": "2.0", "id": 99999, "result": {}}]),
+        json!(["x".repeat(1000)]),
+        json!([]),
+    ];
+    let outcomes = join_all(cases.map(async |first| {
+        let script = json!({"tools": [{"name": "stuck", "does": {"first": first, "never": true}}]});
+        let mut config = fake("fake", script);
+        config.timeout = Some(Duration::from_millis(300));
+        let connections = connect([config]).await;
+        describe(call(&connections, "fake", "stuck", json!({})).await)
+    }));
+    let exits = outcome_of(json!({"first": ["Traceback: no such table"], "exit": 7})).await;
+    assert_snapshot!(format!("{}\n{exits}", outcomes.await.join("\n")), @r#"
+    timeout: `stuck` took longer than 300ms: the server `fake` sent a line that is no message of MCP: `not json\u{202e} at all` (unknown)
+    timeout: `stuck` took longer than 300ms: the server `fake` answered the request `99999`, which was never sent (unknown)
+    timeout: `stuck` took longer than 300ms: the server `fake` sent a line that is no message of MCP: `xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…` (unknown)
+    timeout: `stuck` took longer than 300ms (unknown)
+    unavailable: the server `fake` did not answer: it stopped (exit status: 7); it sent a line that is no message of MCP: `Traceback: no such table` {"stderr":"[on stdout, not a message] Traceback: no such table"} (unknown)
+    "#);
+    let mut silent = fake("fake", json!({"stdout": "ready!", "hang": true}));
+    silent.start_timeout = Some(Duration::from_millis(300));
+    let connections = connect([silent]).await;
+    assert_snapshot!(connections.failures()[0], @"the server `fake` did not start: it was not ready within 300ms; it sent a line that is no message of MCP: `ready!`");
+}
+
+#[tokio::test]
 async fn carries_the_idempotency_key() {
     let recorder = Recorder::new();
     let connections =

@@ -147,8 +147,38 @@ pub(super) struct FlowRules {
     /// The place where the user's own file disables the analysis.
     switched_off: Option<Arc<str>>,
     by_flow: bool,
-    /// The settings that files set, with their places.
-    settings: Vec<(&'static str, Value, Arc<str>)>,
+    settings: FlowSettings,
+}
+
+/// The settings in force, with their places; those of a list that a file only adds to have none.
+#[derive(Clone, Debug, Default)]
+struct FlowSettings(Vec<(&'static str, Value, Option<Arc<str>>)>);
+
+impl FlowSettings {
+    /// Adds the `patterns` of a list. The user's list replaces the default; a project's list adds to the patterns that hold `before`.
+    fn add_list(
+        &mut self,
+        word: &'static str,
+        patterns: &Spanned<Vec<Spanned<FlowPatternText>>>,
+        before: impl Iterator<Item = Value>,
+        source: &ConfigText,
+    ) {
+        let is_listed = self.0.iter().any(|(listed, ..)| *listed == word);
+        if source.origin == Origin::Project && !is_listed {
+            self.0.extend(before.map(|value| (word, value, None)));
+        }
+        for pattern in patterns.get_ref() {
+            // Something holds now.
+            self.0
+                .retain(|(listed, value, _)| *listed != word || value.as_list().is_none());
+            self.0
+                .push((word, text_of(pattern), Some(source.place(pattern))));
+        }
+        if !self.0.iter().any(|(listed, ..)| *listed == word) {
+            self.0
+                .push((word, Value::list([]), Some(source.place(patterns))));
+        }
+    }
 }
 
 impl FlowRules {
@@ -175,38 +205,33 @@ impl FlowRules {
             ("leaves", &table.leaves, &mut self.policy.leaves),
             ("decides", &table.decides, &mut self.policy.decides),
         ];
-        let mut settings = Vec::new();
         for (word, patterns, rules) in &mut lists {
             let Some(patterns) = patterns else { continue };
+            let before = rules.iter().map(|rule| Value::from(rule.pattern.as_str()));
+            self.settings.add_list(word, patterns, before, source);
             // The user's list replaces the default; a project's list adds to it.
             if is_own {
                 rules.clear();
             }
-            if patterns.get_ref().is_empty() {
-                settings.push((*word, Value::list([]), source.place(patterns)));
-            }
-            for pattern in patterns.get_ref() {
-                rules.push(rule(source, pattern));
-                settings.push((*word, text_of(pattern), source.place(pattern)));
-            }
+            rules.extend(patterns.get_ref().iter().map(|it| rule(source, it)));
         }
         if let Some(patterns) = &table.guard {
+            let before = self.policy.guard.iter().map(|guard| match guard {
+                Guard::Builtin => Value::from(BUILTIN),
+                Guard::Rule(rule) => Value::from(rule.pattern.as_str()),
+            });
+            self.settings.add_list("guard", patterns, before, source);
             if is_own {
                 self.policy.guard.clear();
             }
-            if patterns.get_ref().is_empty() {
-                settings.push(("guard", Value::list([]), source.place(patterns)));
-            }
-            for pattern in patterns.get_ref() {
-                let guard = match pattern.get_ref().0.as_str() {
+            let guards = patterns.get_ref().iter();
+            self.policy
+                .guard
+                .extend(guards.map(|pattern| match pattern.get_ref().0.as_str() {
                     BUILTIN => Guard::Builtin,
                     _ => Guard::Rule(rule(source, pattern)),
-                };
-                self.policy.guard.push(guard);
-                settings.push(("guard", text_of(pattern), source.place(pattern)));
-            }
+                }));
         }
-        self.settings.extend(settings);
         if let Some(planner) = &table.planner {
             self.policy.planner = planner.get_ref().0;
             let word = match planner.get_ref().0 {
@@ -232,7 +257,7 @@ impl FlowRules {
     }
 
     fn say(&mut self, word: &'static str, value: Value, place: Arc<str>) {
-        self.settings.push((word, value, place));
+        self.settings.0.push((word, value, Some(place)));
     }
 
     /// Enables the analysis, overriding the files.
@@ -265,10 +290,10 @@ impl FlowRules {
         self.enabled && self.by_flow
     }
 
-    /// Lists the settings that are set.
+    /// Lists the settings that are set, and the defaults beside them.
     pub(super) fn list(&self, list: &mut List) {
-        for (word, value, place) in &self.settings {
-            list.push(&format!("flow.{word}"), value.clone(), Some(place));
+        for (word, value, place) in &self.settings.0 {
+            list.push(&format!("flow.{word}"), value.clone(), place.as_ref());
         }
     }
 }

@@ -166,7 +166,7 @@ async fn mcp_cli_tells_variables_and_steps() {
     insta::assert_snapshot!(check(CompatProfile::McpCli, r#"{"plan": {"steps": [
         {"tool": "fail", "args": {}}, {"tool": "nap", "args": {}}, {"tool": "nap", "args": {}, "depends_on": ["1"]}
     ]}}"#).await, @r#"
-    {"success":false,"plan_id":"r1","title":"r1","duration":0.0,"steps_completed":1,"steps_total":3,"error":"step 1: no such city","results":{"2":7},"steps":[{"index":"1","title":"fail","tool":"fail","success":false,"error":"no such city"},{"index":"2","title":"nap","tool":"nap","success":true,"error":null},{"index":"3","title":"nap","tool":"nap","success":false,"error":"skipped: `1` did not succeed"}]}
+    {"success":false,"plan_id":"r1","title":"r1","duration":0.0,"steps_completed":1,"steps_total":3,"error":"step 1: no such city","results":{"2":7},"steps":[{"index":"1","title":"fail","tool":"fail","success":false,"error":"no such city"},{"index":"2","title":"nap","tool":"nap","success":true,"error":null},{"index":"3","title":"nap","tool":"nap","success":false,"error":"skipped: `1` has not succeeded"}]}
     error
     "#);
 }

@@ -20,6 +20,7 @@ use crate::host::PlanHost;
 use crate::host::spawn_blocking_limited;
 use crate::plans::resume;
 use crate::plans::resume::ResumeChanges;
+use crate::response::answer;
 use crate::runs::lookup::FoundRun;
 use crate::runs::registry::{self, TrackedRun};
 use crate::tools::arguments::BadRequest;
@@ -75,6 +76,24 @@ fn tag(key: &SealKey, text: &str) -> Arc<str> {
 fn seconds(time: SystemTime) -> u64 {
     let since = time.duration_since(SystemTime::UNIX_EPOCH);
     since.unwrap_or_default().as_secs()
+}
+
+/// Says in the response about a run in progress that the answers of this request were not used: another request continues the run, and asks
+/// in its own name.
+fn with_unused_answers(response: Value, answers: &Value) -> Value {
+    let fields = response.get("structuredContent").and_then(Value::as_object);
+    let Some(fields) = fields.filter(|fields| {
+        fields.get("status").and_then(Value::as_text) == Some("running")
+            && answers
+                .as_object()
+                .is_some_and(|answers| !answers.is_empty())
+    }) else {
+        return response;
+    };
+    let mut fields = fields.clone();
+    let note = "the answers were not used, because another request continues the run; answer what that request asks";
+    fields.insert("note".into(), Value::from(note));
+    answer::structured(fields, false)
 }
 
 /// Returns the calls of a run that wait for a decision, by their digests.
@@ -136,12 +155,14 @@ impl PlanHost {
         let stored = match found {
             Err(_) => return Err(UpstreamError::unknown_state()),
             Ok(FoundRun::Local(running)) => {
-                return Ok(self.wait_for_local_run(&call.client, &running).await);
+                let response = self.wait_for_local_run(&call.client, &running).await;
+                return Ok(with_unused_answers(response, answers));
             }
             Ok(FoundRun::Stored(stored)) => *stored,
         };
         if stored.0.holder.is_some() {
-            return Ok(self.foreign_run_response(&stored.0.id));
+            let response = self.foreign_run_response(&stored.0.id);
+            return Ok(with_unused_answers(response, answers));
         }
         let answered = self.take_answers(&state, &stored, answers).await;
         let goes_on =

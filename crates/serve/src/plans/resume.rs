@@ -437,6 +437,17 @@ impl fmt::Debug for ClientApprover {
     }
 }
 
+/// Returns an address as a word of a shell, for which `[0]` is a pattern. Characters that a person cannot see are escaped.
+fn shell_word(at: &str) -> String {
+    let is_plain = |character: char| {
+        character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.' | '/' | '%' | '@')
+    };
+    if at.chars().all(is_plain) {
+        return at.to_owned();
+    }
+    format!("'{}'", visible(at).replace('\'', r"'\''"))
+}
+
 /// Returns the question as a form (`elicitation/create`).
 fn approval_form(request: &ApprovalRequest) -> Value {
     let digest = request.digest();
@@ -445,7 +456,7 @@ fn approval_form(request: &ApprovalRequest) -> Value {
         CallView::of(request).text(),
         digest.get(..16).unwrap_or(&digest),
         request.run,
-        visible(&request.at.to_string())
+        shell_word(&request.at.to_string())
     );
     let field =
         |kind: &str, title: &str| vec![("type", Value::from(kind)), ("title", Value::from(title))];

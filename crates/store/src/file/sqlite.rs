@@ -345,12 +345,34 @@ impl From<&rusqlite::Error> for FileProblem {
             rusqlite::Error::SqliteFailure(_, Some(message)) => message.clone(),
             other => other.to_string(),
         };
+        let code = error.sqlite_error().map(|error| error.extended_code);
         match error.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => Self::Full,
+            // The shared memory of a connection is a file beside the database, which cannot grow.
+            _ if code == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE) => Self::Full,
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Self::ReadOnly,
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy,
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged(reason),
             _ => Self::Failed(reason),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Error;
+    use rusqlite::ffi::{self, SQLITE_FULL, SQLITE_IOERR_SHMSIZE, SQLITE_IOERR_WRITE};
+
+    use super::FileProblem;
+
+    #[test]
+    fn a_full_disk_is_named_by_each_of_its_errors() {
+        let check = |code: i32, is_full: bool| {
+            let error = Error::SqliteFailure(ffi::Error::new(code), None);
+            assert_eq!(FileProblem::from(&error) == FileProblem::Full, is_full);
+        };
+        check(SQLITE_FULL, true);
+        check(SQLITE_IOERR_SHMSIZE, true);
+        check(SQLITE_IOERR_WRITE, false);
     }
 }

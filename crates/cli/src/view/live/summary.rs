@@ -68,8 +68,10 @@ pub(super) fn summary_text(run: &RunSummary, is_stored: bool) -> String {
     if failures.len() > MAX_ROWS {
         let _ = writeln!(text, "  and {} more", failures.len() - MAX_ROWS);
     }
+    let waiting: Vec<&StepSummary> = waiting.into_iter().flat_map(waiting_parts).collect();
     for step in waiting.iter().take(MAX_ROWS) {
-        let id = terminal_text::one_line(step.at.step.as_str()).into_owned();
+        let at = step.at.to_string();
+        let id = terminal_text::one_line(&at).into_owned();
         let tool = step
             .tool
             .as_deref()
@@ -81,6 +83,9 @@ pub(super) fn summary_text(run: &RunSummary, is_stored: bool) -> String {
             ""
         };
         let _ = writeln!(text, "  {}  {tool}{note}", styled(BOLD, id));
+    }
+    if waiting.len() > MAX_ROWS {
+        let _ = writeln!(text, "  and {} more", waiting.len() - MAX_ROWS);
     }
     for warning in run.warnings.iter().take(MAX_ROWS) {
         let message = terminal_text::one_line(&warning.message).into_owned();
@@ -156,6 +161,11 @@ fn counts(run: &RunSummary) -> String {
         // An interrupted run has a line about steps that did not run.
         let is_listed = status == StepStatus::NotRun && run.status == RunStatus::Cancelled;
         if count > 0 && !is_listed {
+            // Unlike a step, a call is never cancelled once it was answered.
+            let count = match status {
+                StepStatus::Cancelled => counted(count, "step"),
+                _ => count.to_string(),
+            };
             counts.push(format!("{count} {what}"));
         }
     }
@@ -188,6 +198,19 @@ fn failure(step: &StepSummary, text: &mut String) {
         let id = terminal_text::one_line(step.at.step.as_str()).into_owned();
         let _ = writeln!(text, "  and {} more of `{id}`", parts.len() - MAX_ROWS);
     }
+}
+
+/// The innermost parts that wait, else the step itself.
+fn waiting_parts(step: &StepSummary) -> Vec<&StepSummary> {
+    let waits =
+        |part: &&StepSummary| matches!(part.status, StepStatus::Waiting | StepStatus::Unknown);
+    let parts: Vec<&StepSummary> = step
+        .parts
+        .iter()
+        .filter(waits)
+        .flat_map(waiting_parts)
+        .collect();
+    if parts.is_empty() { vec![step] } else { parts }
 }
 
 /// The innermost parts that failed.

@@ -165,7 +165,7 @@ fn all_goes_well() {
     assert_snapshot!(ran.printed(), @r#"
     ✓ tokyo   get    0.4s    → temp
     – warn    skipped: its condition was false
-    – then    skipped: `warn` did not succeed
+    – then    skipped: `warn` has not succeeded
     ✓ london  flaky  1.5s    3 attempts
     ✓ both    value  <1ms
     "#);
@@ -196,7 +196,7 @@ fn failures_are_reported() {
     );
     assert_snapshot!(ran.printed(), @r#"
     ✗ pay      broken  <1ms    Your card was declined. (card_declined)
-    – receipt  skipped: `pay` did not succeed
+    – receipt  skipped: `pay` has not succeeded
     ✗ maybe    broken  <1ms    Your card was declined. (card_declined) (ignored: the plan continues)
     ✗ trace    long    <1ms    line 1
     ✗ each     broken  <1ms    item 0: Your card was declined. (and 1 more)
@@ -323,6 +323,24 @@ fn no_person_can_be_asked() {
     assert_snapshot!(ran.summary(), @r#"
     ○ 1 step of 3 waits for a decision, after 0.4s (1 call, 1 not run)
       pay  pay
+    decide with `planwright approve`, `--approvals FILE` or `--approve all`
+    "#);
+}
+
+#[test]
+fn the_summary_names_the_waiting_parts_of_a_step() {
+    let ran = run(
+        r#"{"steps": [
+            {"id": "each", "for_each": [1, 2], "tool": "pay", "args": {"amount": "${item}"}},
+            {"id": "all", "plan": {"steps": [{"id": "q", "tool": "pay", "args": {"amount": 3}}]}}
+        ]}"#,
+        TOOLS,
+    );
+    assert_snapshot!(ran.summary(), @r#"
+    ○ 2 steps of 2 wait for a decision, after <1ms
+      each[0]  pay
+      each[1]  pay
+      all/q  pay
     decide with `planwright approve`, `--approvals FILE` or `--approve all`
     "#);
 }
@@ -542,13 +560,13 @@ fn a_log_has_a_line_for_each_step() {
     ✓ a  get   0.4s    → temp
     – d  skipped: its condition was false
     ✗ b  slow  1m 00s  no answer within 60s
-    – c  skipped: `b` did not succeed
+    – c  skipped: `b` has not succeeded
     ");
     // The steps of the first seconds are counted.
     assert_snapshot!(lines(&ran, Progress::Auto, false), @"
     run run: 3 of 4 steps, 1m 00s
     ✗ b  slow  1m 00s  no answer within 60s
-    – c  skipped: `b` did not succeed
+    – c  skipped: `b` has not succeeded
     ");
     assert_eq!(lines(&ran, Progress::Auto, true), "nothing");
     assert_eq!(lines(&ran, Progress::None, false), "nothing");

@@ -121,6 +121,12 @@ fn its_ends_have_exit_statuses() {
             "waits for a person",
         ),
         (json!([]), &["--input", "[]"], 2, "`--input` is a list"),
+        (
+            json!([]),
+            &["--input", r#"{"a": 1, "a": 2}"#],
+            2,
+            "the key `a` occurs twice",
+        ),
     ] {
         let fixture = fixture();
         let arguments = [&["Go on.", "--protocol", "acts"], arguments].concat();

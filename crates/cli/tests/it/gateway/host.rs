@@ -254,7 +254,7 @@ async fn a_partial_failure_says_what_is_done_and_how_to_go_on() {
     );
     assert_eq!(
         structured["skipped"],
-        json!([{"step": "third", "because": "`second` did not succeed"}])
+        json!([{"step": "third", "because": "`second` has not succeeded"}])
     );
     let run = run_of(&failed).to_owned();
     assert_eq!(

@@ -695,5 +695,11 @@ fn unreadable_messages_over_http_are_answered() {
             assert_eq!(answer["error"]["code"], code, "{answer} to {shown}");
             assert_eq!(answer["id"], 1, "{answer} to {shown}");
         }
+        let ping = json!({"method": "ping"});
+        let mut answer = gateway.request(&ping).body(b" \n".to_vec()).send();
+        assert_eq!(answer.status(), 400);
+        let answer = answer.message().expect("an answer");
+        assert_eq!(answer["error"]["code"], -32700, "{answer}");
+        assert_eq!(answer["error"]["message"], "the request has no message");
     }
 }

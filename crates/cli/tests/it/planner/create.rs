@@ -225,9 +225,26 @@ fn unusable_arguments_are_named() {
     let fixture = fixture();
     fixture.answers(&[plan()]);
     fs::write(fixture.path().join("broken.json"), "{").unwrap();
+    fs::write(
+        fixture.path().join("twice.json"),
+        r#"{"properties": {}, "properties": {}}"#,
+    )
+    .unwrap();
     fixture.write("list.json", &json!([]));
     let cases: &[(&[&str], &str)] = &[
         (&["--context", "broken.json"], "`broken.json` is not JSON"),
+        (
+            &["--context", "broken.json"],
+            "hint: write it as {\"semantic\"",
+        ),
+        (
+            &["--context", "twice.json"],
+            "the key `properties` occurs twice",
+        ),
+        (
+            &["--state", "twice.json"],
+            "the key `properties` occurs twice",
+        ),
         (
             &["--context", "list.json"],
             "what is remembered must be an object, found list",

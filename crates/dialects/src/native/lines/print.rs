@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use planwright_core::text::{is_visible, visible_json};
 use planwright_core::{Diagnostics, EXTRACTION, Object, Plan, Value};
 
 use super::line::{is_bare_argument, is_bare_id, is_bare_tool};
@@ -151,6 +152,7 @@ fn write_value(value: &Value, references: ReferenceStyle, text: &mut String) {
             text.push(']');
         }
         Value::Object(fields) => write_object(fields, &[], references, text),
+        Value::Text(written) => text.push_str(&quoted(written)),
         other => text.push_str(&other.to_json()),
     }
 }
@@ -175,11 +177,12 @@ fn write_name(name: &str, is_bare: fn(&str) -> bool, text: &mut String) {
     }
 }
 
+/// Returns `text` as JSON without characters that cannot be seen, or that change how a line looks: a person reads it without a parser.
 fn quoted(text: &str) -> String {
-    Value::text(text).to_json()
+    visible_json(&Value::text(text).to_json()).into_owned()
 }
 
 /// Returns true if `text` is exactly one reference, and can be written without quotes on one line.
 fn is_bare_reference(text: &str) -> bool {
-    !text.contains(char::is_control) && is_reference(text)
+    is_visible(text) && is_reference(text)
 }

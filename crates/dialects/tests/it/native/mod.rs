@@ -191,6 +191,20 @@ fn the_schema_lists_the_fields_that_are_read() {
 }
 
 #[test]
+fn lines_show_each_character_that_they_hold() {
+    let text = "a\u{202e}b\u{9b}c\u{200b}";
+    let step = serde_json::json!({"id": "a", "tool": "t", "args": {text: text}});
+    let plan = serde_json::json!({"steps": [step]}).to_string();
+    let plan = read(&plan, "native");
+    let lines = assert_survives(&plan, "lines");
+    assert!(
+        planwright_core::text::is_visible(lines.trim_end().replace('\n', "").as_str()),
+        "{lines:?}"
+    );
+    assert!(lines.contains(r"a\u202eb\u009bc\u200b"), "{lines:?}");
+}
+
+#[test]
 fn the_published_schema_is_sound() {
     let published = published();
     assert_eq!(published.malformed(), None);

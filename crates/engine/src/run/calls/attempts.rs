@@ -337,7 +337,7 @@ impl RunMachine {
             && self.is_in_flight(task, attempt)
         {
             let waited = self.options.attempt_timeout.unwrap_or_default();
-            let error = ToolError::new(ErrorKind::Timeout, format!("no answer within {waited:?}"));
+            let error = ToolError::timeout(waited, None);
             self.end_attempt(task, attempt, Some(error.clone()), effects);
             if let Some(data) = self.task_data_mut(task) {
                 data.last_error = Some(Box::new(error));

@@ -81,6 +81,11 @@ impl HttpService {
             Ok(text) => text,
             Err(refusal) => return refusal,
         };
+        // A blank line between messages is no error over pipes, but a request without a message is one.
+        if text.trim_ascii().is_empty() {
+            let error = ErrorData::new(ErrorCode::PARSE_ERROR, "the request has no message", None);
+            return error_response(StatusCode::BAD_REQUEST, &JsonRpcError::new(None, error));
+        }
         let is_opening = |message: &ClientJsonRpcMessage| {
             let is_initialize = matches!(message, JsonRpcMessage::Request(request)
                 if matches!(request.request, ClientRequest::InitializeRequest(_)));

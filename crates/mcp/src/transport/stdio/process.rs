@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::io;
 use std::process::{ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use planwright_engine::run::Redactor;
@@ -17,6 +17,7 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::watch;
 
 use crate::config::ProgramConfig;
+use crate::session::envelope;
 use crate::supervisor::Supervisor;
 use crate::upstream::ConnectOptions;
 
@@ -253,7 +254,16 @@ const MAX_NOISE: usize = 200;
 pub(crate) struct StderrLog {
     // Held for a copy of at most the capacity, never across an await.
     tail: Mutex<LogTail>,
+    strays: Mutex<StrayLines>,
     redactor: Redactor,
+}
+
+/// The lines on standard output that are no messages for this client.
+#[derive(Debug, Default)]
+struct StrayLines {
+    count: u64,
+    /// A description of the last one, as a clause whose subject is the server.
+    last: String,
 }
 
 #[derive(Debug, Default)]
@@ -268,6 +278,7 @@ impl StderrLog {
     pub(crate) fn new(secrets: Vec<Arc<str>>) -> Self {
         Self {
             tail: Mutex::default(),
+            strays: Mutex::default(),
             redactor: Redactor::new(secrets),
         }
     }
@@ -282,11 +293,30 @@ impl StderrLog {
         tail.bytes.extend(&bytes[excess - old..]);
     }
 
-    /// Appends the beginning of a line on standard output that is not a message.
+    /// Appends the beginning of a line on standard output that is not a message, or answers no request.
     pub(crate) fn add_stdout_line(&self, line: &[u8]) {
-        let line = String::from_utf8_lossy(line);
-        let shown = self.redactor.cut(&line, MAX_NOISE);
+        let text = String::from_utf8_lossy(line);
+        let shown = self.redactor.cut(&text, MAX_NOISE);
+        let stray = envelope::describe_stray(line, |text| self.redactor.cut(text, MAX_NOISE));
         self.add(format!("[on stdout, not a message] {shown}\n").as_bytes());
+        let mut strays = self.strays();
+        strays.count += 1;
+        strays.last = stray;
+    }
+
+    /// Returns the number of lines on standard output so far that were no messages for this client.
+    pub(crate) fn stray_count(&self) -> u64 {
+        self.strays().count
+    }
+
+    /// Describes the last line on standard output that was no message for this client, if there is one after the first `count` ones.
+    pub(crate) fn stray_since(&self, count: u64) -> Option<String> {
+        let strays = self.strays();
+        (strays.count > count).then(|| strays.last.clone())
+    }
+
+    fn strays(&self) -> MutexGuard<'_, StrayLines> {
+        self.strays.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the stored output, after an ellipsis if earlier output was dropped.
