@@ -9,6 +9,7 @@ use planwright_core::ServerName;
 
 use super::tool_lists::ToolLists;
 use crate::config::ConfigProblem;
+use crate::session::caller::UnansweredQuestions;
 use crate::supervisor::Supervisor;
 #[cfg(feature = "http")]
 use crate::transport::auth::{Consent, Tokens};
