@@ -146,16 +146,14 @@ struct Analysis<'a> {
     context: FlowContext<'a>,
     store: LabelStore<'a>,
     arguments: AllArgumentRules<'a>,
-    /// True for each inner plan, by its address, whose errors may be private.
-    private_errors: HashMap<*const CheckedPlan, bool, Hashing>,
+    /// The labels of the fact that an inner plan fails, by the address of the plan.
+    failure_flags: HashMap<*const CheckedPlan, Flags, Hashing>,
     texts: Vec<Sources>,
     parameters: Vec<StepParameter<'a>>,
     /// True if a rule asks what decides calls, or if edges are listed.
     follows_control: bool,
     /// The reads of outputs of other steps, if edges are listed.
     reads: Vec<StepRead>,
-    /// The values that the current step converts, such as a text to a number. It fails if that is impossible.
-    conversions: Vec<LabelsId>,
     /// The number of writers of slots with many of them whose outputs may still be labelled by field.
     writers_left: usize,
 }
@@ -233,13 +231,15 @@ struct KnownLabels {
     outputs: ByStep<LabelsId>,
     /// The outputs of one round.
     rounds: ByStep<LabelsId>,
+    /// The labels of what decides how many rounds there are, of steps that count them.
+    rounds_counted: HashMap<u32, NodeId, Hashing>,
     /// The lists of loops.
     lists: HashMap<u32, LabelsId, Hashing>,
     /// The items of loops.
     items: HashMap<u32, LabelsId, Hashing>,
     /// The labels of what each step reads as arguments, or computes.
     arguments: ByStep<LabelsId>,
-    /// The labels of the values whose conversion may end the plan, in a step or in an earlier one.
+    /// The labels of the values by which a step, or an earlier one, may fail and end the plan.
     failures: ByStep<NodeId>,
     /// The labels of the conditions that decide whether a step has an output.
     presence: ByStep<NodeId>,
@@ -377,17 +377,19 @@ impl<'a> Analysis<'a> {
             untrusted: context.policy.planner == PlannerLabel::Exposed,
             private: false,
         };
+        // Conditions and lists of loops have edges, too.
+        let follows_control = context.with_edges || !context.policy.decides.is_empty();
+        let mut store = LabelStore::new(planner);
+        store.follows_failures = follows_control;
         Self {
             context,
-            store: LabelStore::new(planner),
+            store,
             arguments: AllArgumentRules::new(context.policy),
-            private_errors: HashMap::default(),
+            failure_flags: HashMap::default(),
             texts: Vec::new(),
             parameters: Vec::new(),
-            // Conditions and lists of loops have edges, too.
-            follows_control: context.with_edges || !context.policy.decides.is_empty(),
+            follows_control,
             reads: Vec::new(),
-            conversions: Vec::new(),
             writers_left: MAX_WRITERS,
         }
     }
@@ -517,7 +519,7 @@ impl<'a> Analysis<'a> {
         let Some((step, checked)) = scope.step(index) else {
             return;
         };
-        let around_conversions = std::mem::take(&mut self.conversions);
+        let failing_around = std::mem::take(&mut self.store.failing);
         let control = self.control(scope, index, step, around);
         let round = self.round(scope, index, step, checked, control);
         scope.known.borrow_mut().rounds.insert(index, round);
@@ -546,14 +548,19 @@ impl<'a> Analysis<'a> {
         scope.known.borrow_mut().outputs.insert(index, output);
         let open = scope.known.borrow().open.get(&index).copied();
         self.complete(open, output);
-        let conversions = std::mem::replace(&mut self.conversions, around_conversions);
-        self.add_failures(scope, index, step, conversions);
+        let failing = std::mem::replace(&mut self.store.failing, failing_around);
+        self.add_failures(scope, index, step, failing);
         // The condition of a loop reads the round that has just ended. It decides further rounds, and which is the last.
-        if let (Some(repeat), true) = (&step.repeat, self.follows_control) {
+        let is_counted = scope.known.borrow().rounds_counted.contains_key(&index);
+        if let (Some(repeat), true) = (&step.repeat, self.follows_control || is_counted) {
             let until = self.node(scope, Some(index), &repeat.until);
             let until = self.store.join(until);
-            let presence = self.presence(scope, index);
-            self.store.graph.extend(presence, until);
+            if self.follows_control {
+                let presence = self.presence(scope, index);
+                self.store.graph.extend(presence, until);
+            }
+            let rounds = self.rounds_of(scope, index);
+            self.store.graph.extend(rounds, until);
         }
     }
 
@@ -640,12 +647,10 @@ impl<'a> Analysis<'a> {
                 let output = self.plan(&inner_scope, control, StepWalk::of(&inner_scope));
                 if self.follows_control {
                     self.add_presence_of_output(scope, index, &inner_scope);
-                    let failures = inner_scope.known.borrow();
-                    let failures = failures
-                        .failures
-                        .values()
-                        .map(|node| self.store.scalar(node));
-                    self.conversions.extend(failures);
+                    for node in inner_scope.known.borrow().failures.values() {
+                        let failure = self.store.scalar(node);
+                        self.store.fails_by(failure);
+                    }
                 }
                 self.complete(last, output);
                 output

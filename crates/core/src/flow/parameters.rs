@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::graph::Flags;
 use super::labels::{LabelStore, LabelsId, OtherFields};
 use super::policy::{BUILTIN_PARAMETERS, FlowPolicy, FlowRule, Guard, builtin_verb};
+use crate::catalog::matches_name;
 use crate::plan::{Node, NodeKind};
 use crate::schema::{Additional, ObjectType, Type};
 use crate::{Hashing, Place, Tool, Value};
@@ -316,6 +317,7 @@ pub(super) fn arguments(
         leaving: rules.leaves.is_empty(),
     };
     store.searches_names = true;
+    let shape = tool.input.structure();
     let mut walk = ArgumentWalk {
         store,
         rules,
@@ -323,7 +325,6 @@ pub(super) fn arguments(
         fields_left: MAX_FIELDS,
         depth: 0,
     };
-    let shape = tool.input.structure();
     walk.visit(part, shape, labels, ALL_ARGUMENTS, state);
     let found = walk.found;
     store.searches_names = false;
@@ -340,7 +341,7 @@ pub(super) fn arguments(
         };
         parameter.found = None;
         arguments.push(CallArgument {
-            decides: found.guard.is_some() && parameter.decides,
+            decides: found.guard.is_some() && (parameter.decides || found.decides_inside),
             parameter: Arc::clone(&parameter.name),
             guard: found.guard,
             leaves: found.leaves,
@@ -379,6 +380,8 @@ struct Found {
     labels: LabelsId,
     /// The labels of the same parameter in other items of a list.
     others: Vec<LabelsId>,
+    /// True if a rule of `decides` names a field inside.
+    decides_inside: bool,
 }
 
 struct ArgumentWalk<'w, 'a, 'r> {
@@ -427,8 +430,12 @@ impl ArgumentWalk<'_, '_, '_> {
                     ArgumentPart::Node(_) | ArgumentPart::Value(..) => shape,
                     ArgumentPart::Unlisted(_) => &Type::Any,
                 };
+                let decides_inside = guard.is_some() && self.decides_inside(part, shape, labels);
                 let labels = self.store.argument(labels, shape);
                 self.add(at, guard, leaves, part, labels);
+                if let Some(found) = self.found_at(at) {
+                    found.decides_inside |= decides_inside;
+                }
             }
         }
         if state.guarded && state.leaving {
@@ -449,6 +456,39 @@ impl ArgumentWalk<'_, '_, '_> {
             }
             ArgumentPart::Unlisted(_) => self.anything(part, labels, at, state),
         }
+    }
+
+    /// Returns true if a rule of `decides` names a field, at any depth, that a guarded value may have.
+    fn decides_inside(&mut self, part: ArgumentPart<'_>, shape: &Type, labels: LabelsId) -> bool {
+        let names = self.rules.decides.iter();
+        let names: Vec<String> = names
+            .filter(|rule| !rule.is_path())
+            .filter_map(|rule| rule.name_at(0).map(ToOwned::to_owned))
+            .collect();
+        let is_named = |key: &str| names.iter().any(|name| matches_name(name, key));
+        if names.is_empty() {
+            return false;
+        }
+        match part {
+            ArgumentPart::Node(node) if !matches!(node.kind, NodeKind::Reference(_)) => {
+                has_key(node, &is_named)
+            }
+            ArgumentPart::Value(value, _) => value_has_key(value, &is_named),
+            ArgumentPart::Node(_) | ArgumentPart::Computed(..) | ArgumentPart::Unlisted(_) => {
+                let labels = self.store.elements(labels);
+                let (known, others) = self.store.known_fields(labels);
+                let may_be_any = shape.is_any() && others == OtherFields::Unknown;
+                may_be_any
+                    || known.iter().any(|key| is_named(key))
+                    || has_property(shape, MAX_DEPTH, &is_named)
+            }
+        }
+    }
+
+    /// Returns the finding about the parameter `at`.
+    fn found_at(&mut self, at: ParameterId) -> Option<&mut Found> {
+        let position = self.rules.parameter(at)?.found?;
+        self.found.get_mut(position)
     }
 
     /// Visits the field `key` of the parameter `at`.
@@ -731,9 +771,47 @@ impl ArgumentWalk<'_, '_, '_> {
                 place,
                 labels,
                 others: Vec::new(),
+                decides_inside: false,
             }),
         }
     }
+}
+
+/// Returns true if a key that the plan spells out inside `node` fulfills `test`.
+fn has_key(node: &Node, test: &impl Fn(&str) -> bool) -> bool {
+    match &node.kind {
+        NodeKind::Literal(value) => value_has_key(value, test),
+        NodeKind::List(items) => items.iter().any(|item| has_key(item, test)),
+        NodeKind::Object(fields) => fields
+            .iter()
+            .any(|field| test(&field.key) || has_key(&field.value, test)),
+        NodeKind::Reference(_) | NodeKind::Text(_) => false,
+    }
+}
+
+fn value_has_key(value: &Value, test: &impl Fn(&str) -> bool) -> bool {
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(key, field)| test(key) || value_has_key(field, test)),
+        Value::List(items) => items.iter().any(|item| value_has_key(item, test)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => false,
+    }
+}
+
+/// Returns true if the name of a field that a type lists, at most `depth` levels inside, fulfills `test`.
+fn has_property(shape: &Type, depth: usize, test: &impl Fn(&str) -> bool) -> bool {
+    let Some(depth) = depth.checked_sub(1) else {
+        return false;
+    };
+    shape.members().iter().any(|member| match member {
+        Type::Object(object) => object
+            .properties
+            .iter()
+            .any(|(name, property)| test(name) || has_property(&property.shape, depth, test)),
+        Type::List(list) => has_property(&list.any_item(), depth, test),
+        _ => false,
+    })
 }
 
 /// A guarded or leaving parameter of a tool.
