@@ -115,22 +115,30 @@ pub fn step_labels(
     analysis.store.set_stated(stated);
     let main = analysis.main_scope(plan.data());
     analysis.plan(&main, None, StepWalk::of(&main));
-    let outputs: Vec<(Arc<str>, NodeId)> = (0_u32..)
+    let outputs: Vec<_> = (0_u32..)
         .zip(&plan.plan().steps)
         .map(|(index, step)| {
             let output = analysis.output_of(&main, index);
-            (Arc::clone(step.id.text()), analysis.store.join(output))
+            (Arc::clone(step.id.text()), output)
         })
         .collect();
-    analysis.store.complete_parts();
-    analysis.store.graph.propagate();
-    outputs
-        .into_iter()
-        .map(|(step, node)| {
-            let Flags { untrusted, private } = analysis.store.graph.flags(node);
-            (step, ValueLabels::new(untrusted, private))
-        })
-        .collect()
+    analysis.labels_of(outputs)
+}
+
+/// Returns the labels of the arguments of the steps of `plan` and of its inner plans, by the paths of the steps. `stated` are the
+/// labels that servers have stated for outputs.
+pub fn argument_labels(
+    plan: &CheckedPlan,
+    context: FlowContext<'_>,
+    stated: &[(Arc<str>, ValueLabels)],
+) -> StepLabels {
+    // Otherwise arguments that no rule is about would have no labels.
+    let mut analysis = Analysis::new(context.with_edges());
+    analysis.store.set_stated(stated);
+    let main = analysis.main_scope(plan.data());
+    analysis.plan(&main, None, StepWalk::of(&main));
+    let arguments = std::mem::take(&mut analysis.labelled_arguments);
+    analysis.labels_of(arguments)
 }
 
 /// Returns the number of nodes of the label graph of `plan`.
@@ -154,6 +162,8 @@ struct Analysis<'a> {
     follows_control: bool,
     /// The reads of outputs of other steps, if edges are listed.
     reads: Vec<StepRead>,
+    /// The labels of all arguments of each step, by its path, if edges are listed.
+    labelled_arguments: Vec<(Arc<str>, LabelsId)>,
     /// The number of writers of slots with many of them whose outputs may still be labelled by field.
     writers_left: usize,
 }
@@ -390,8 +400,26 @@ impl<'a> Analysis<'a> {
             parameters: Vec::new(),
             follows_control,
             reads: Vec::new(),
+            labelled_arguments: Vec::new(),
             writers_left: MAX_WRITERS,
         }
+    }
+
+    /// Returns the labels of values of steps, which are joined if they have the same path.
+    fn labels_of(mut self, values: Vec<(Arc<str>, LabelsId)>) -> StepLabels {
+        let values: Vec<_> = values
+            .into_iter()
+            .map(|(step, value)| (step, self.store.join(value)))
+            .collect();
+        self.store.complete_parts();
+        self.store.graph.propagate();
+        let mut labels = StepLabels::new();
+        for (step, node) in values {
+            let Flags { untrusted, private } = self.store.graph.flags(node);
+            let known = labels.entry(step).or_default();
+            *known = known.joined(ValueLabels::new(untrusted, private));
+        }
+        labels
     }
 
     fn main_scope<'p>(&mut self, plan: &'a CheckedData) -> PlanScope<'a, 'p> {

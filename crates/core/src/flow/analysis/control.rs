@@ -86,6 +86,10 @@ impl<'a> Analysis<'a> {
         index: u32,
         labels: LabelsId,
     ) {
+        if let (true, Some((step, _))) = (self.context.with_edges, scope.step(index)) {
+            self.labelled_arguments
+                .push((scope.step_path(step), labels));
+        }
         let open = scope.known.borrow().arguments.get(index);
         self.complete(open, labels);
         scope.known.borrow_mut().arguments.insert(index, labels);
