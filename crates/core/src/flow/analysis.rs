@@ -1,14 +1,16 @@
 //! The analysis of a plan: labels every step in the order of the data, inner plans included.
 
 mod control;
+mod outcomes;
 mod reads;
+mod scope;
 mod slots;
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 
-use self::slots::{MAX_WRITERS, SlotWrites};
+use self::scope::PlanScope;
+use self::slots::MAX_WRITERS;
 use super::graph::{Flags, LabelGraph, LabelOrigin, NodeId};
 use super::labels::{LabelStore, LabelsId};
 use super::parameters::{AllArgumentRules, ArgumentPart, CallArgument, arguments};
@@ -17,9 +19,7 @@ use super::report::{Confidentiality, FlowEdge, FlowReport, Integrity, ValueLabel
 use super::report_builder::{ReportBuilder, StepParameter};
 use super::traces::FlowGraph;
 use crate::check::{CheckedData, Releases};
-use crate::plan::{
-    Action, ForEach, Node, NodeKind, OnError, Output, RECALLED_STEP, Segment, SlotKind,
-};
+use crate::plan::{Action, ForEach, Node, NodeKind, OnError, Output, RECALLED_STEP};
 use crate::schema::Type;
 use crate::{CheckedPlan, CheckedStep, Hashing, Place, Sources, Step, Value};
 
@@ -213,171 +213,6 @@ impl StepWalk {
             parameters: Vec::with_capacity(order.len()),
             order,
         }
-    }
-}
-
-/// A plan while it is analyzed.
-struct PlanScope<'a, 'p> {
-    plan: &'a CheckedData,
-    /// The path of the steps around the plan, with a slash at its end; empty for the main plan.
-    prefix: Arc<str>,
-    /// The position of the step around the plan.
-    around_step: Option<u32>,
-    text: usize,
-    /// The labels of the inputs: one label for the main plan, the arguments for an inner one.
-    inputs: LabelsId,
-    is_main: bool,
-    /// True if steps write slots of the plan, or of the plan around it.
-    has_slots: bool,
-    /// The plan around this one, and the kinds of its slots that this one reads.
-    around: Option<(&'p PlanScope<'a, 'p>, &'a [SlotKind])>,
-    known: RefCell<KnownLabels>,
-}
-
-/// The labels of a plan that are known so far.
-#[derive(Default)]
-struct KnownLabels {
-    /// The outputs of steps, by position.
-    outputs: ByStep<LabelsId>,
-    /// The outputs of one round.
-    rounds: ByStep<LabelsId>,
-    /// The labels of what decides how many rounds there are, of steps that count them.
-    rounds_counted: HashMap<u32, NodeId, Hashing>,
-    /// The lists of loops.
-    lists: HashMap<u32, LabelsId, Hashing>,
-    /// The items of loops.
-    items: HashMap<u32, LabelsId, Hashing>,
-    /// The labels of what each step reads as arguments, or computes.
-    arguments: ByStep<LabelsId>,
-    /// The labels of the values by which a step, or an earlier one, may fail and end the plan.
-    failures: ByStep<NodeId>,
-    /// The labels of the conditions that decide whether a step has an output.
-    presence: ByStep<NodeId>,
-    /// The labels of the values that decide whether the parts of the outputs of inner plans exist.
-    presence_of_outputs: HashMap<u32, NodeId, Hashing>,
-    /// The same for each part that is the output of a step of the inner plan.
-    presence_by_name: HashMap<(u32, Arc<str>), NodeId, Hashing>,
-    /// The labels that stand for outputs which were read before they were known.
-    open: HashMap<u32, LabelsId, Hashing>,
-    slots: HashMap<(SlotKind, Vec<Segment>), LabelsId, Hashing>,
-    slot_writes: HashMap<(SlotKind, Arc<str>), SlotWrites, Hashing>,
-    whole_slots: HashMap<(SlotKind, Option<Arc<str>>), LabelsId, Hashing>,
-    /// The labels that each step reads from slots, if edges are listed.
-    slot_reads: HashMap<u32, Vec<NodeId>, Hashing>,
-}
-
-/// Values of steps, by position.
-struct ByStep<T>(Vec<Option<T>>);
-
-impl<T> Default for ByStep<T> {
-    fn default() -> Self {
-        Self(Vec::new())
-    }
-}
-
-impl<T: Copy> ByStep<T> {
-    fn get(&self, index: u32) -> Option<T> {
-        self.0.get(index as usize).copied().flatten()
-    }
-
-    fn values(&self) -> impl Iterator<Item = T> {
-        self.0.iter().copied().flatten()
-    }
-
-    fn insert(&mut self, index: u32, value: T) {
-        let index = index as usize;
-        if self.0.len() <= index {
-            self.0.resize(index + 1, None);
-        }
-        if let Some(slot) = self.0.get_mut(index) {
-            *slot = Some(value);
-        }
-    }
-}
-
-impl<'a> PlanScope<'a, '_> {
-    fn new(
-        plan: &'a CheckedData,
-        prefix: Arc<str>,
-        text: usize,
-        inputs: LabelsId,
-        is_main: bool,
-    ) -> Self {
-        Self {
-            plan,
-            prefix,
-            around_step: None,
-            has_slots: plan.plan().steps.iter().any(|step| step.writes.is_some()),
-            text,
-            inputs,
-            is_main,
-            around: None,
-            known: RefCell::default(),
-        }
-    }
-
-    fn step(&self, index: u32) -> Option<(&'a Step, &'a CheckedStep)> {
-        let step = self.plan.plan().steps.get(index as usize)?;
-        Some((step, self.plan.steps().get(index as usize)?))
-    }
-
-    fn step_path(&self, step: &Step) -> Arc<str> {
-        if self.prefix.is_empty() {
-            return Arc::clone(step.id.text());
-        }
-        format!("{}{}", self.prefix, step.id).into()
-    }
-
-    /// Returns the positions of the steps, each after its dependencies, unless they form a cycle.
-    fn data_order(&self) -> Vec<u32> {
-        let steps = self.plan.steps();
-        // Most plans are written in such an order.
-        let is_ordered = |step: &CheckedStep| {
-            let mut dependencies = step.dependencies.iter();
-            dependencies.all(|dependency| dependency.on < step.index)
-        };
-        if steps.iter().all(is_ordered) {
-            return steps.iter().map(|step| step.index).collect();
-        }
-        let mut waiting: Vec<usize> = steps.iter().map(|step| step.dependencies.len()).collect();
-        let mut dependents: Vec<Vec<u32>> = vec![Vec::new(); steps.len()];
-        for step in steps {
-            for dependency in &step.dependencies {
-                if let Some(list) = dependents.get_mut(dependency.on as usize) {
-                    list.push(step.index);
-                }
-            }
-        }
-        let mut order = Vec::with_capacity(steps.len());
-        let mut ready: Vec<u32> = steps
-            .iter()
-            .rev()
-            .filter(|step| step.dependencies.is_empty())
-            .map(|step| step.index)
-            .collect();
-        while let Some(index) = ready.pop() {
-            order.push(index);
-            for dependent in dependents.get(index as usize).into_iter().flatten() {
-                if let Some(left) = waiting.get_mut(*dependent as usize) {
-                    *left = left.saturating_sub(1);
-                    if *left == 0 {
-                        ready.push(*dependent);
-                    }
-                }
-            }
-        }
-        // Steps that wait for each other are in no order; their labels are completed afterwards.
-        if order.len() < steps.len() {
-            let mut is_ordered = vec![false; steps.len()];
-            for index in &order {
-                if let Some(ordered) = is_ordered.get_mut(*index as usize) {
-                    *ordered = true;
-                }
-            }
-            let rest = (0_u32..).zip(is_ordered).filter(|(_, ordered)| !ordered);
-            order.extend(rest.map(|(index, _)| index));
-        }
-        order
     }
 }
 
