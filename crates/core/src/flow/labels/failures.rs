@@ -41,7 +41,7 @@ impl LabelStore<'_> {
         }
         let mut at = id;
         let mut may_miss = false;
-        for segment in path {
+        for (position, segment) in path.iter().enumerate() {
             match segment {
                 Segment::Key(key) => may_miss |= self.lacks(at, key),
                 Segment::Index(_) => {
@@ -50,13 +50,20 @@ impl LabelStore<'_> {
                 }
                 Segment::Each => {}
             }
-            at = self.at(at, std::slice::from_ref(segment));
+            if position + 1 < path.len() {
+                at = self.at(at, std::slice::from_ref(segment));
+            }
         }
         may_miss
     }
 
     /// Returns true if the schema of a value lists fields, or a type for all of them, and not `key`.
     fn lacks(&self, id: LabelsId, key: &str) -> bool {
+        // The usual case, without lists.
+        if let Labels::Output(output) = self.get(id) {
+            let tool = self.called(output);
+            return tool.is_some_and(|tool| lists_others(tool.shape(output.part), key));
+        }
         // Values may repeat each other many times.
         let mut seen: HashSet<LabelsId, Hashing> = HashSet::default();
         let mut open = vec![id];
