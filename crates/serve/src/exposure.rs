@@ -4,7 +4,10 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use planwright_core::check::CheckedPlan;
-use planwright_core::flow::{FlowReport, Integrity, OnViolation, ValueLabels};
+use planwright_core::flow::{
+    FlowContext, FlowPolicy, Integrity, OnViolation, StepLabels, ValueLabels,
+};
+use planwright_core::plan::Output;
 use planwright_core::{Code, Tool, Value, flow};
 use planwright_engine::backend::ToolOutput;
 use planwright_engine::run::{StepStatus, StepSummary};
@@ -65,23 +68,27 @@ impl PlanHost {
     }
 
     /// Applies the flow policy to a call without a plan: its session may have read untrusted text and write a guarded parameter
-    /// itself. Then a person is asked about `asked`, with the reason. Returns true if so.
-    pub(crate) fn ask_about_literals(
+    /// itself. Returns the reason to ask a person, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the policy denies the call.
+    pub(crate) fn objection_to_literals(
         &self,
         client: &GatewayClient,
-        asked: &mut Tool,
+        tool: &Tool,
         arguments: &Value,
-    ) -> Result<bool, BadRequest> {
+    ) -> Result<Option<Arc<str>>, BadRequest> {
         if !self.is_exposed(client) {
-            return Ok(false);
+            return Ok(None);
         }
         let policy = self.policy(client).flow;
         let Some(policy) = policy.filter(|policy| policy.violation != OnViolation::Warn) else {
-            return Ok(false);
+            return Ok(None);
         };
-        let guarded = flow::guarded_arguments(&policy, asked, arguments);
+        let guarded = flow::guarded_arguments(&policy, tool, arguments);
         let Some(parameter) = guarded.first() else {
-            return Ok(false);
+            return Ok(None);
         };
         let what = if parameter.is_empty() {
             "calls a guarded tool".to_owned()
@@ -92,12 +99,10 @@ impl PlanHost {
             "{}: its author has read untrusted text and {what}",
             Code::UntrustedArgument,
         );
-        if policy.violation == OnViolation::Deny {
-            return Err(BadRequest(reason));
+        match policy.violation {
+            OnViolation::Deny => Err(BadRequest(reason)),
+            OnViolation::Ask | OnViolation::Warn => Ok(Some(reason.into())),
         }
-        asked.approval = true;
-        asked.approval_reason = Some(reason.into());
-        Ok(true)
     }
 
     /// Records that the client gets the answer about a run. Without `plan`, the output of the run counts as untrusted.
@@ -107,17 +112,62 @@ impl PlanHost {
         plan: Option<&CheckedPlan>,
         summary: &RunSummary,
     ) {
-        // The answers of compatibility profiles show more than the output.
-        let shows_all = self.settings.compat.is_some() && !summary.calls.is_empty();
-        // The report of the run has the labels that servers have stated as well.
-        let report = plan.and_then(|plan| summary.flow.as_ref().or(plan.flow()));
-        if shows_all
-            || report.is_none_or(|report| report.exposes)
-            || shows_texts(summary)
+        let is_exposed = summary.has_error_texts()
             || self.shows_blocks(plan, summary)
-        {
+            || plan.is_none_or(|plan| self.shows_untrusted(client, plan, summary));
+        if is_exposed {
             self.exposed_sessions().insert(client);
         }
+    }
+
+    /// Returns true if the answer about a run shows an untrusted output, or untrusted arguments of calls that wait.
+    fn shows_untrusted(
+        &self,
+        client: &GatewayClient,
+        plan: &CheckedPlan,
+        summary: &RunSummary,
+    ) -> bool {
+        // The report of the run has the labels that servers have stated as well.
+        let Some(report) = summary.flow.as_ref().or(plan.flow()) else {
+            return true;
+        };
+        let policy = self.policy(client);
+        let Some(flow) = policy.flow else {
+            return true;
+        };
+        let author = FlowPolicy {
+            planner: report.planner,
+            ..flow
+        };
+        let context = FlowContext {
+            retained: Some(&report.retained),
+            ..FlowContext::new(&author, &policy.releases)
+        };
+        let is_untrusted = |labels: &StepLabels, step: &str| {
+            let labels = labels.get(step);
+            labels.is_none_or(|labels| labels.integrity == Integrity::Untrusted)
+        };
+        let has_succeeded = summary.status == RunStatus::Succeeded;
+        let has_untrusted_step = || {
+            let labels = flow::step_labels(plan, context, &summary.stated);
+            let mut shown = summary.steps.iter().filter(|step| step.output.is_some());
+            shown.any(|step| is_untrusted(&labels, step.at.step.as_str()))
+        };
+        let shows_output = match &plan.plan().output {
+            Output::All => report.exposes && (has_succeeded || has_untrusted_step()),
+            // The answers of compatibility profiles show more than the output.
+            _ if self.settings.compat.is_some() => has_untrusted_step(),
+            _ => report.exposes && !summary.output.is_null(),
+        };
+        if shows_output {
+            return true;
+        }
+        let waiting = waiting_steps(summary, &report.asking_steps());
+        if has_succeeded || waiting.is_empty() {
+            return false;
+        }
+        let labels = flow::argument_labels(plan, context, &summary.stated);
+        waiting.iter().any(|step| is_untrusted(&labels, step))
     }
 
     /// Returns true if images, resources or links of a tool whose output may be untrusted are attached to the answer, also if
@@ -189,17 +239,22 @@ fn shows_only_typed_value(tool: &Tool, result: &Value) -> bool {
         && tool.output.validate(&output.value).is_empty()
 }
 
-/// Returns true if the answer about the run shows texts of errors, or arguments of calls that wait. Those of calls that wait
-/// for the flow policy are hidden.
-fn shows_texts(summary: &RunSummary) -> bool {
-    fn is_shown(step: &StepSummary, hidden: &BTreeSet<Arc<str>>) -> bool {
-        let waits = matches!(step.status, StepStatus::Waiting | StepStatus::Unknown)
-            && !hidden.contains(&*step.at.steps());
-        waits || step.parts.iter().any(|part| is_shown(part, hidden))
+/// Returns the paths of the steps whose arguments the answer about a run shows, since they wait. Those of calls that wait for the
+/// flow policy are `hidden`.
+fn waiting_steps(summary: &RunSummary, hidden: &BTreeSet<Arc<str>>) -> BTreeSet<Arc<str>> {
+    fn collect(step: &StepSummary, hidden: &BTreeSet<Arc<str>>, waiting: &mut BTreeSet<Arc<str>>) {
+        let path = step.at.steps();
+        let waits = matches!(step.status, StepStatus::Waiting | StepStatus::Unknown);
+        if waits && !hidden.contains(&*path) {
+            waiting.insert(path.into());
+        }
+        for part in &step.parts {
+            collect(part, hidden, waiting);
+        }
     }
-    let hidden = summary.flow.as_ref().map(FlowReport::asking_steps);
-    let hidden = hidden.unwrap_or_default();
-    summary.has_error_texts()
-        || summary.status != RunStatus::Succeeded
-            && summary.steps.iter().any(|step| is_shown(step, &hidden))
+    let mut waiting = BTreeSet::new();
+    for step in &summary.steps {
+        collect(step, hidden, &mut waiting);
+    }
+    waiting
 }

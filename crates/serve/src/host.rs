@@ -284,11 +284,15 @@ impl Host for PlanHost {
             // Calls of destructive tools need an approval here as well, if the client can show a form.
             let is_asked = asked.needs_approval() && client.supports_forms();
             let refused = |error: BadRequest| UpstreamError::new(UpstreamError::INVALID, error.0);
-            let is_guarded = self
-                .ask_about_literals(&client, &mut asked, &arguments)
+            let objection = self
+                .objection_to_literals(&client, &asked, &arguments)
                 .map_err(refused)?;
-            if !(is_ruled || is_asked || is_guarded) {
+            if !(is_ruled || is_asked || objection.is_some()) {
                 return Ok(());
+            }
+            if let Some(reason) = objection {
+                asked.approval = true;
+                asked.approval_reason = Some(reason);
             }
             verdicts.apply(&mut asked);
             let agreed = self

@@ -34,6 +34,11 @@ impl BinaryOperator {
         }
     }
 
+    /// Returns true if the operator fails for some right operands.
+    pub(crate) fn divides(self) -> bool {
+        matches!(self, Self::Divide | Self::Remainder)
+    }
+
     /// Returns the operator as it is written.
     pub(super) fn sign(self) -> &'static str {
         match self {

@@ -23,7 +23,7 @@ struct ExpressionData {
     tree: Tree,
     bindings: Vec<Form>,
     reads: Vec<Read>,
-    has_calls: bool,
+    may_fail: bool,
 }
 
 impl PartialEq for Expression {
@@ -110,7 +110,7 @@ struct Binder<'t> {
     reads: Vec<Read>,
     /// The paths whose existence the expression tests with `has(…)`.
     tested: Vec<Read>,
-    has_calls: bool,
+    may_fail: bool,
 }
 
 impl<'t> Binder<'t> {
@@ -121,7 +121,7 @@ impl<'t> Binder<'t> {
             bindings: Vec::new(),
             reads: Vec::new(),
             tested: Vec::new(),
-            has_calls: false,
+            may_fail: false,
         }
     }
 
@@ -137,7 +137,7 @@ impl<'t> Binder<'t> {
             tree,
             bindings: self.bindings,
             reads: self.reads,
-            has_calls: self.has_calls,
+            may_fail: self.may_fail,
         }))
     }
 
@@ -155,7 +155,7 @@ impl<'t> Binder<'t> {
                 if alternatives.iter().all(|each| is_closed(&each.tree, 0)) {
                     let form = form_of(std::mem::take(alternatives), self.text);
                     // Each alternative may be missing, the last one if an earlier one exists.
-                    self.has_calls |= has_calls(&form);
+                    self.may_fail |= may_fail(&form);
                     self.reads
                         .extend(form_reads(&form).into_iter().map(lenient));
                     *tree = Tree::Bound(self.binding(form));
@@ -168,12 +168,19 @@ impl<'t> Binder<'t> {
             }
             Tree::Has(path) => self.walk(path, true),
             Tree::Call(_, arguments) => {
-                self.has_calls = true;
+                self.may_fail = true;
                 for argument in arguments {
                     self.walk(argument, guarded);
                 }
             }
-            other => each_part(other, &mut |part| self.walk(part, guarded)),
+            other => {
+                self.may_fail |= match other {
+                    Tree::Access(..) => true,
+                    Tree::Chain(_, rest) => rest.iter().any(|(operator, _)| operator.divides()),
+                    _ => false,
+                };
+                each_part(other, &mut |part| self.walk(part, guarded));
+            }
         }
     }
 
@@ -241,13 +248,13 @@ fn tested_reads(tree: &mut Tree, tested: &mut Vec<Read>) {
     each_part(tree, &mut |part| tested_reads(part, tested));
 }
 
-/// Returns true if an expression of `form` calls a global function.
-pub(crate) fn has_calls(form: &Form) -> bool {
+/// Returns true if an expression of `form` may fail by a value: it divides, calls a function, or selects a part.
+pub(crate) fn may_fail(form: &Form) -> bool {
     match form {
         Form::All(_) => false,
         Form::First(alternatives) => alternatives.iter().any(|one| match one {
             Alternative::Read(_) | Alternative::Literal(_) => false,
-            Alternative::Expression(expression) => expression.0.has_calls,
+            Alternative::Expression(expression) => expression.0.may_fail,
         }),
     }
 }

@@ -1,14 +1,16 @@
 //! The analysis of a plan: labels every step in the order of the data, inner plans included.
 
 mod control;
+mod outcomes;
 mod reads;
+mod scope;
 mod slots;
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 
-use self::slots::{MAX_WRITERS, SlotWrites};
+use self::scope::PlanScope;
+use self::slots::MAX_WRITERS;
 use super::graph::{Flags, LabelGraph, LabelOrigin, NodeId};
 use super::labels::{LabelStore, LabelsId};
 use super::parameters::{AllArgumentRules, ArgumentPart, CallArgument, arguments};
@@ -17,9 +19,7 @@ use super::report::{Confidentiality, FlowEdge, FlowReport, Integrity, ValueLabel
 use super::report_builder::{ReportBuilder, StepParameter};
 use super::traces::FlowGraph;
 use crate::check::{CheckedData, Releases};
-use crate::plan::{
-    Action, ForEach, Node, NodeKind, OnError, Output, RECALLED_STEP, Segment, SlotKind,
-};
+use crate::plan::{Action, ForEach, Node, NodeKind, OnError, Output, RECALLED_STEP};
 use crate::schema::Type;
 use crate::{CheckedPlan, CheckedStep, Hashing, Place, Sources, Step, Value};
 
@@ -115,22 +115,30 @@ pub fn step_labels(
     analysis.store.set_stated(stated);
     let main = analysis.main_scope(plan.data());
     analysis.plan(&main, None, StepWalk::of(&main));
-    let outputs: Vec<(Arc<str>, NodeId)> = (0_u32..)
+    let outputs: Vec<_> = (0_u32..)
         .zip(&plan.plan().steps)
         .map(|(index, step)| {
             let output = analysis.output_of(&main, index);
-            (Arc::clone(step.id.text()), analysis.store.join(output))
+            (Arc::clone(step.id.text()), output)
         })
         .collect();
-    analysis.store.complete_parts();
-    analysis.store.graph.propagate();
-    outputs
-        .into_iter()
-        .map(|(step, node)| {
-            let Flags { untrusted, private } = analysis.store.graph.flags(node);
-            (step, ValueLabels::new(untrusted, private))
-        })
-        .collect()
+    analysis.labels_of(outputs)
+}
+
+/// Returns the labels of the arguments of the steps of `plan` and of its inner plans, by the paths of the steps. `stated` are the
+/// labels that servers have stated for outputs.
+pub fn argument_labels(
+    plan: &CheckedPlan,
+    context: FlowContext<'_>,
+    stated: &[(Arc<str>, ValueLabels)],
+) -> StepLabels {
+    // Otherwise arguments that no rule is about would have no labels.
+    let mut analysis = Analysis::new(context.with_edges());
+    analysis.store.set_stated(stated);
+    let main = analysis.main_scope(plan.data());
+    analysis.plan(&main, None, StepWalk::of(&main));
+    let arguments = std::mem::take(&mut analysis.labelled_arguments);
+    analysis.labels_of(arguments)
 }
 
 /// Returns the number of nodes of the label graph of `plan`.
@@ -146,16 +154,16 @@ struct Analysis<'a> {
     context: FlowContext<'a>,
     store: LabelStore<'a>,
     arguments: AllArgumentRules<'a>,
-    /// True for each inner plan, by its address, whose errors may be private.
-    private_errors: HashMap<*const CheckedPlan, bool, Hashing>,
+    /// The labels of the fact that an inner plan fails, by the address of the plan.
+    failure_flags: HashMap<*const CheckedPlan, Flags, Hashing>,
     texts: Vec<Sources>,
     parameters: Vec<StepParameter<'a>>,
     /// True if a rule asks what decides calls, or if edges are listed.
     follows_control: bool,
     /// The reads of outputs of other steps, if edges are listed.
     reads: Vec<StepRead>,
-    /// The values that the current step converts, such as a text to a number. It fails if that is impossible.
-    conversions: Vec<LabelsId>,
+    /// The labels of all arguments of each step, by its path, if edges are listed.
+    labelled_arguments: Vec<(Arc<str>, LabelsId)>,
     /// The number of writers of slots with many of them whose outputs may still be labelled by field.
     writers_left: usize,
 }
@@ -208,188 +216,45 @@ impl StepWalk {
     }
 }
 
-/// A plan while it is analyzed.
-struct PlanScope<'a, 'p> {
-    plan: &'a CheckedData,
-    /// The path of the steps around the plan, with a slash at its end; empty for the main plan.
-    prefix: Arc<str>,
-    /// The position of the step around the plan.
-    around_step: Option<u32>,
-    text: usize,
-    /// The labels of the inputs: one label for the main plan, the arguments for an inner one.
-    inputs: LabelsId,
-    is_main: bool,
-    /// True if steps write slots of the plan, or of the plan around it.
-    has_slots: bool,
-    /// The plan around this one, and the kinds of its slots that this one reads.
-    around: Option<(&'p PlanScope<'a, 'p>, &'a [SlotKind])>,
-    known: RefCell<KnownLabels>,
-}
-
-/// The labels of a plan that are known so far.
-#[derive(Default)]
-struct KnownLabels {
-    /// The outputs of steps, by position.
-    outputs: ByStep<LabelsId>,
-    /// The outputs of one round.
-    rounds: ByStep<LabelsId>,
-    /// The lists of loops.
-    lists: HashMap<u32, LabelsId, Hashing>,
-    /// The items of loops.
-    items: HashMap<u32, LabelsId, Hashing>,
-    /// The labels of what each step reads as arguments, or computes.
-    arguments: ByStep<LabelsId>,
-    /// The labels of the values whose conversion may end the plan, in a step or in an earlier one.
-    failures: ByStep<NodeId>,
-    /// The labels of the conditions that decide whether a step has an output.
-    presence: ByStep<NodeId>,
-    /// The labels of the values that decide whether the parts of the outputs of inner plans exist.
-    presence_of_outputs: HashMap<u32, NodeId, Hashing>,
-    /// The same for each part that is the output of a step of the inner plan.
-    presence_by_name: HashMap<(u32, Arc<str>), NodeId, Hashing>,
-    /// The labels that stand for outputs which were read before they were known.
-    open: HashMap<u32, LabelsId, Hashing>,
-    slots: HashMap<(SlotKind, Vec<Segment>), LabelsId, Hashing>,
-    slot_writes: HashMap<(SlotKind, Arc<str>), SlotWrites, Hashing>,
-    whole_slots: HashMap<(SlotKind, Option<Arc<str>>), LabelsId, Hashing>,
-    /// The labels that each step reads from slots, if edges are listed.
-    slot_reads: HashMap<u32, Vec<NodeId>, Hashing>,
-}
-
-/// Values of steps, by position.
-struct ByStep<T>(Vec<Option<T>>);
-
-impl<T> Default for ByStep<T> {
-    fn default() -> Self {
-        Self(Vec::new())
-    }
-}
-
-impl<T: Copy> ByStep<T> {
-    fn get(&self, index: u32) -> Option<T> {
-        self.0.get(index as usize).copied().flatten()
-    }
-
-    fn values(&self) -> impl Iterator<Item = T> {
-        self.0.iter().copied().flatten()
-    }
-
-    fn insert(&mut self, index: u32, value: T) {
-        let index = index as usize;
-        if self.0.len() <= index {
-            self.0.resize(index + 1, None);
-        }
-        if let Some(slot) = self.0.get_mut(index) {
-            *slot = Some(value);
-        }
-    }
-}
-
-impl<'a> PlanScope<'a, '_> {
-    fn new(
-        plan: &'a CheckedData,
-        prefix: Arc<str>,
-        text: usize,
-        inputs: LabelsId,
-        is_main: bool,
-    ) -> Self {
-        Self {
-            plan,
-            prefix,
-            around_step: None,
-            has_slots: plan.plan().steps.iter().any(|step| step.writes.is_some()),
-            text,
-            inputs,
-            is_main,
-            around: None,
-            known: RefCell::default(),
-        }
-    }
-
-    fn step(&self, index: u32) -> Option<(&'a Step, &'a CheckedStep)> {
-        let step = self.plan.plan().steps.get(index as usize)?;
-        Some((step, self.plan.steps().get(index as usize)?))
-    }
-
-    fn step_path(&self, step: &Step) -> Arc<str> {
-        if self.prefix.is_empty() {
-            return Arc::clone(step.id.text());
-        }
-        format!("{}{}", self.prefix, step.id).into()
-    }
-
-    /// Returns the positions of the steps, each after its dependencies, unless they form a cycle.
-    fn data_order(&self) -> Vec<u32> {
-        let steps = self.plan.steps();
-        // Most plans are written in such an order.
-        let is_ordered = |step: &CheckedStep| {
-            let mut dependencies = step.dependencies.iter();
-            dependencies.all(|dependency| dependency.on < step.index)
-        };
-        if steps.iter().all(is_ordered) {
-            return steps.iter().map(|step| step.index).collect();
-        }
-        let mut waiting: Vec<usize> = steps.iter().map(|step| step.dependencies.len()).collect();
-        let mut dependents: Vec<Vec<u32>> = vec![Vec::new(); steps.len()];
-        for step in steps {
-            for dependency in &step.dependencies {
-                if let Some(list) = dependents.get_mut(dependency.on as usize) {
-                    list.push(step.index);
-                }
-            }
-        }
-        let mut order = Vec::with_capacity(steps.len());
-        let mut ready: Vec<u32> = steps
-            .iter()
-            .rev()
-            .filter(|step| step.dependencies.is_empty())
-            .map(|step| step.index)
-            .collect();
-        while let Some(index) = ready.pop() {
-            order.push(index);
-            for dependent in dependents.get(index as usize).into_iter().flatten() {
-                if let Some(left) = waiting.get_mut(*dependent as usize) {
-                    *left = left.saturating_sub(1);
-                    if *left == 0 {
-                        ready.push(*dependent);
-                    }
-                }
-            }
-        }
-        // Steps that wait for each other are in no order; their labels are completed afterwards.
-        if order.len() < steps.len() {
-            let mut is_ordered = vec![false; steps.len()];
-            for index in &order {
-                if let Some(ordered) = is_ordered.get_mut(*index as usize) {
-                    *ordered = true;
-                }
-            }
-            let rest = (0_u32..).zip(is_ordered).filter(|(_, ordered)| !ordered);
-            order.extend(rest.map(|(index, _)| index));
-        }
-        order
-    }
-}
-
 impl<'a> Analysis<'a> {
     fn new(context: FlowContext<'a>) -> Self {
         let planner = Flags {
             untrusted: context.policy.planner == PlannerLabel::Exposed,
             private: false,
         };
+        // Conditions and lists of loops have edges, too.
+        let follows_control = context.with_edges || !context.policy.decides.is_empty();
+        let mut store = LabelStore::new(planner);
+        store.follows_failures = follows_control;
         Self {
             context,
-            store: LabelStore::new(planner),
+            store,
             arguments: AllArgumentRules::new(context.policy),
-            private_errors: HashMap::default(),
+            failure_flags: HashMap::default(),
             texts: Vec::new(),
             parameters: Vec::new(),
-            // Conditions and lists of loops have edges, too.
-            follows_control: context.with_edges || !context.policy.decides.is_empty(),
+            follows_control,
             reads: Vec::new(),
-            conversions: Vec::new(),
+            labelled_arguments: Vec::new(),
             writers_left: MAX_WRITERS,
         }
+    }
+
+    /// Returns the labels of values of steps, which are joined if they have the same path.
+    fn labels_of(mut self, values: Vec<(Arc<str>, LabelsId)>) -> StepLabels {
+        let values: Vec<_> = values
+            .into_iter()
+            .map(|(step, value)| (step, self.store.join(value)))
+            .collect();
+        self.store.complete_parts();
+        self.store.graph.propagate();
+        let mut labels = StepLabels::new();
+        for (step, node) in values {
+            let Flags { untrusted, private } = self.store.graph.flags(node);
+            let known = labels.entry(step).or_default();
+            *known = known.joined(ValueLabels::new(untrusted, private));
+        }
+        labels
     }
 
     fn main_scope<'p>(&mut self, plan: &'a CheckedData) -> PlanScope<'a, 'p> {
@@ -517,7 +382,7 @@ impl<'a> Analysis<'a> {
         let Some((step, checked)) = scope.step(index) else {
             return;
         };
-        let around_conversions = std::mem::take(&mut self.conversions);
+        let failing_around = std::mem::take(&mut self.store.failing);
         let control = self.control(scope, index, step, around);
         let round = self.round(scope, index, step, checked, control);
         scope.known.borrow_mut().rounds.insert(index, round);
@@ -546,14 +411,19 @@ impl<'a> Analysis<'a> {
         scope.known.borrow_mut().outputs.insert(index, output);
         let open = scope.known.borrow().open.get(&index).copied();
         self.complete(open, output);
-        let conversions = std::mem::replace(&mut self.conversions, around_conversions);
-        self.add_failures(scope, index, step, conversions);
+        let failing = std::mem::replace(&mut self.store.failing, failing_around);
+        self.add_failures(scope, index, step, failing);
         // The condition of a loop reads the round that has just ended. It decides further rounds, and which is the last.
-        if let (Some(repeat), true) = (&step.repeat, self.follows_control) {
+        let is_counted = scope.known.borrow().rounds_counted.contains_key(&index);
+        if let (Some(repeat), true) = (&step.repeat, self.follows_control || is_counted) {
             let until = self.node(scope, Some(index), &repeat.until);
             let until = self.store.join(until);
-            let presence = self.presence(scope, index);
-            self.store.graph.extend(presence, until);
+            if self.follows_control {
+                let presence = self.presence(scope, index);
+                self.store.graph.extend(presence, until);
+            }
+            let rounds = self.rounds_of(scope, index);
+            self.store.graph.extend(rounds, until);
         }
     }
 
@@ -640,12 +510,10 @@ impl<'a> Analysis<'a> {
                 let output = self.plan(&inner_scope, control, StepWalk::of(&inner_scope));
                 if self.follows_control {
                     self.add_presence_of_output(scope, index, &inner_scope);
-                    let failures = inner_scope.known.borrow();
-                    let failures = failures
-                        .failures
-                        .values()
-                        .map(|node| self.store.scalar(node));
-                    self.conversions.extend(failures);
+                    for node in inner_scope.known.borrow().failures.values() {
+                        let failure = self.store.scalar(node);
+                        self.store.fails_by(failure);
+                    }
                 }
                 self.complete(last, output);
                 output

@@ -1,17 +1,17 @@
 //! Labels through expressions, by field.
 
+mod calls;
+
 use std::sync::Arc;
 
+use self::calls::{call, flattened};
 use super::graph::NodeId;
 use super::labels::{ItemSource, LabelStore, LabelsId};
 use crate::Value;
 use crate::expression::function::Search;
 use crate::expression::operator::BinaryOperator;
 use crate::expression::tree::{Accessor, Loop, Tree};
-use crate::plan::Segment;
-
-/// Maximum depth to which lists are flattened by field.
-const MAX_FLATTENED: u64 = 8;
+use crate::plan::{Missing, Segment};
 
 /// The labels of the values that an expression is evaluated with.
 pub(super) trait BoundLabels<'a> {
@@ -20,10 +20,28 @@ pub(super) trait BoundLabels<'a> {
 
     /// Returns the labels of the part at `path` of the binding `index`.
     fn bound(&mut self, index: usize, path: &[Segment]) -> LabelsId;
-
-    /// Records that a value is converted, which fails if it does not have the right form.
-    fn converts(&mut self, value: LabelsId);
 }
+
+/// The functions that fail for some values.
+const FAILING: [&str; 14] = [
+    "int",
+    "uint",
+    "double",
+    "bool",
+    "json",
+    "date",
+    "timestamp",
+    "duration",
+    "format",
+    "charAt",
+    "substring",
+    "slice",
+    "zip",
+    "lists.range",
+];
+
+/// The functions whose result is missing for some values.
+const MISSING: [&str; 6] = ["first", "last", "min", "max", "avg", "regex.extract"];
 
 /// Returns the labels of the value of `tree`.
 pub(super) fn expression_labels(bound: &mut dyn BoundLabels<'_>, tree: &Tree) -> LabelsId {
@@ -111,21 +129,7 @@ impl<'a> ExpressionWalk<'_, 'a> {
             Tree::Access(base, accessors) => self.access(base, accessors),
             Tree::Call(function, arguments) => {
                 let start = self.add_all(arguments);
-                let converts = [
-                    "int",
-                    "uint",
-                    "double",
-                    "bool",
-                    "json",
-                    "date",
-                    "timestamp",
-                    "duration",
-                ];
-                if let Some(value) = self.values.get(start)
-                    && converts.contains(&function.name)
-                {
-                    self.bound.converts(*value);
-                }
+                self.note_failures(function.name, start);
                 self.finish(start, |store, values| call(store, function.name, values))
             }
         }
@@ -137,6 +141,21 @@ impl<'a> ExpressionWalk<'_, 'a> {
         let labels = self.labels(tree);
         self.bound.store().counts_positions = before;
         labels
+    }
+
+    /// Records that a call with the arguments from `start` on fails for some of them.
+    fn note_failures(&mut self, function: &str, start: usize) {
+        let store = self.bound.store();
+        if !store.follows_failures {
+            return;
+        }
+        let arguments = self.values.get(start..).unwrap_or_default();
+        let is_missing = MISSING.contains(&function) && !store.counts_positions;
+        if is_missing || FAILING.contains(&function) || function.starts_with("get") {
+            for argument in arguments {
+                store.fails_by(*argument);
+            }
+        }
     }
 
     fn add(&mut self, tree: &Tree) {
@@ -196,6 +215,11 @@ impl<'a> ExpressionWalk<'_, 'a> {
     fn chain(&mut self, first: &Tree, rest: &[(BinaryOperator, Tree)]) -> LabelsId {
         let trees = rest.iter().map(|(_, tree)| tree);
         let start = self.add_all(std::iter::once(first).chain(trees));
+        for ((operator, _), divisor) in rest.iter().zip(start + 1..) {
+            if let (true, Some(divisor)) = (operator.divides(), self.values.get(divisor)) {
+                self.bound.store().fails_by(*divisor);
+            }
+        }
         let mut operators = rest.iter().map(|(operator, _)| *operator);
         // `+` also concatenates lists, whose items keep their fields.
         if operators.all(|operator| operator == BinaryOperator::Add) {
@@ -218,14 +242,29 @@ impl<'a> ExpressionWalk<'_, 'a> {
             }
             _ => self.labels(base),
         };
+        let mut may_miss = false;
         for accessor in accessors {
             value = match accessor {
-                Accessor::Part(path, _) => self.bound.store().at(value, path),
-                Accessor::Item(index) => self.item(value, index),
+                Accessor::Part(path, missing) => {
+                    let store = self.bound.store();
+                    may_miss |= *missing != Missing::Null && store.may_miss(value, path);
+                    store.at(value, path)
+                }
+                Accessor::Item(index) => {
+                    may_miss = true;
+                    self.bound.store().fails_by_length(value);
+                    self.item(value, index)
+                }
                 Accessor::Call(function, arguments) => {
                     let start = self.values.len();
                     self.values.push(value);
                     self.add_all(arguments);
+                    if matches!(function.name, "first" | "last") {
+                        may_miss = true;
+                        self.bound.store().fails_by_length(value);
+                    } else {
+                        self.note_failures(function.name, start);
+                    }
                     self.finish(start, |store, values| {
                         match (function.name, arguments.as_slice()) {
                             ("flatten", []) => flattened(store, values, Some(1)),
@@ -242,12 +281,16 @@ impl<'a> ExpressionWalk<'_, 'a> {
                     let store = self.bound.store();
                     store.number_from(&[value, store.planner()])
                 }
-                Accessor::Search(Search::Extract | Search::ExtractAll, _) => {
+                Accessor::Search(search @ (Search::Extract | Search::ExtractAll), _) => {
+                    may_miss |= *search == Search::Extract;
                     let store = self.bound.store();
                     store.computed_from(&[value, store.planner()])
                 }
                 Accessor::Loop(kind, trees) => self.run_loop(*kind, value, trees),
             };
+        }
+        if may_miss {
+            self.bound.store().fails_without(value);
         }
         value
     }
@@ -299,7 +342,13 @@ impl<'a> ExpressionWalk<'_, 'a> {
             (Loop::Filter | Loop::SortBy, [body]) => {
                 let read = store.join(*body);
                 let list = store.list_like(over, item, ItemSource::Counted);
-                store.with(list, read)
+                let list = store.with(list, read);
+                // A predicate that does not look at the items selects all of them, or none.
+                if is_read {
+                    list
+                } else {
+                    store.sized(list, over)
+                }
             }
             (Loop::GroupBy, [key]) => {
                 let read = store.join(*key);
@@ -341,99 +390,4 @@ impl<'a> ExpressionWalk<'_, 'a> {
 fn bit_of(position: usize) -> u64 {
     let position = u32::try_from(position).unwrap_or(u32::MAX);
     1_u64.checked_shl(position).unwrap_or_default()
-}
-
-/// Returns the labels of the result of a function.
-fn call(store: &mut LabelStore<'_>, function: &str, values: &[LabelsId]) -> LabelsId {
-    match (function, values) {
-        ("dyn", [value]) => *value,
-        // The engine knows it.
-        ("now", _) => store.nothing(),
-        // The keys and the structure of the data are part of its text.
-        ("json", _) => store.join_of(values),
-        ("first" | "last", [list]) => {
-            let item = store.item(*list);
-            store.existing(item, *list)
-        }
-        ("values", [object]) => {
-            let field = store.selected(*object);
-            store.list_like(*object, field, ItemSource::Counted)
-        }
-        ("zip", lists) => {
-            let items: Vec<_> = lists.iter().map(|list| store.item(*list)).collect();
-            let item = store.any_of(&items);
-            let tuples = store.list(item);
-            let tuples = store.list(tuples);
-            let lengths: Vec<NodeId> = lists
-                .iter()
-                .filter_map(|list| store.length(*list))
-                .collect();
-            let length = store.graph.join(lengths);
-            let tuples = store.with(tuples, length);
-            let counted = store.any_of(lists);
-            store.sized(tuples, counted)
-        }
-        // The result is one of the items, and depends on all of them.
-        ("min" | "max", [list]) => {
-            let compared = store.join(*list);
-            let item = store.item(*list);
-            store.with(item, compared)
-        }
-        ("min" | "max", items) => {
-            let compared = store.join_of(items);
-            let compared = store.join(compared);
-            let item = store.any_of(items);
-            store.with(item, compared)
-        }
-        ("reverse" | "sort", [list]) => store.same_items(*list),
-        ("distinct", [list]) => store.distinct(*list),
-        ("slice", [list, rest @ ..]) => {
-            let bounds = store.join_of(rest);
-            let bounds = store.join(bounds);
-            let part = store.same_items(*list);
-            let part = store.with(part, bounds);
-            store.sized(part, *list)
-        }
-        (
-            "size" | "int" | "uint" | "double" | "bool" | "contains" | "startsWith" | "endsWith"
-            | "matches" | "indexOf" | "lastIndexOf" | "sum" | "avg" | "duration",
-            _,
-        ) => store.number_from(values),
-        (name, _) if name.starts_with("get") => store.number_from(values),
-        (name, _) if name.starts_with("math.") || name.starts_with("lists.") => {
-            store.number_from(values)
-        }
-        // All other functions make a new text from everything that they read.
-        _ => store.computed_from(values),
-    }
-}
-
-/// Returns a list whose items that are lists are replaced by their items, `depth` times.
-fn flattened(store: &mut LabelStore<'_>, values: &[LabelsId], depth: Option<u64>) -> LabelsId {
-    let Some((list, depths)) = values.split_first() else {
-        return store.nothing();
-    };
-    let mut item = store.item(*list);
-    let mut levels = vec![item];
-    let mut lengths = Vec::new();
-    for _ in 0..depth.unwrap_or(u64::MAX).min(MAX_FLATTENED) {
-        let inner = store.flattened(item);
-        lengths.extend(store.length(item));
-        if inner == item {
-            break;
-        }
-        levels.push(inner);
-        item = inner;
-    }
-    // A depth that is computed may be any.
-    if depth.is_none() {
-        lengths.extend(depths.iter().map(|depth| store.join(*depth)));
-        item = store.any_of(&levels);
-    }
-    let list = store.list_like(*list, item, ItemSource::Counted);
-    if lengths.is_empty() {
-        return list;
-    }
-    let length = store.graph.join(lengths);
-    store.with(list, length)
 }

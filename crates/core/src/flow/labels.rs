@@ -1,5 +1,6 @@
 //! Labels by field: the labels of the known parts of a value.
 
+mod failures;
 mod fields;
 mod lengths;
 mod open;
@@ -178,6 +179,10 @@ pub(super) struct LabelStore<'a> {
     keys: Option<NodeId>,
     /// True while it counts whether an item exists at a position, since there is another value for this case.
     pub(super) counts_positions: bool,
+    /// True if something may depend on whether steps fail.
+    pub(super) follows_failures: bool,
+    /// The values by which the current step may fail.
+    pub(super) failing: Vec<LabelsId>,
     /// True while the fields of values are compared with the names of guarded parameters.
     pub(super) searches_names: bool,
     /// The labels that servers have stated for the outputs of steps.
@@ -216,6 +221,8 @@ impl<'a> LabelStore<'a> {
             nothing: LabelsId(0),
             keys: is_exposed.then_some(planner),
             counts_positions: false,
+            follows_failures: false,
+            failing: Vec::new(),
             searches_names: false,
             stated: HashMap::default(),
         };

@@ -20,7 +20,9 @@ mod report_builder;
 mod traces;
 
 pub(crate) use analysis::FlowAnalysis;
-pub use analysis::{FlowContext, RecalledLabels, StepLabels, analyze, step_labels};
+pub use analysis::{
+    FlowContext, RecalledLabels, StepLabels, analyze, argument_labels, step_labels,
+};
 pub use coverage::uncovered_rules;
 pub use outputs::{OutputField, may_be_untrusted, may_expose, output_fields};
 pub use parameters::{ParameterRule, guarded_arguments, parameter_rules};

@@ -38,18 +38,23 @@ type LabelTree = Vec<(Vec<Arc<str>>, Flags)>;
 
 impl<'a> OutputRules<'a> {
     pub(super) fn of(policy: &'a FlowPolicy, tool: &Tool) -> Self {
-        let covering = |rules: &'a [FlowRule]| {
+        let covering = |rules: &'a [FlowRule]| -> Vec<&FlowRule> {
             let rules = rules.iter();
             rules
                 .filter(|rule| rule.pattern.covers_tool(tool))
                 .collect()
         };
+        // Stated by the server; the default of MCP is not a statement.
+        let open_world = tool.hints.open_world == Some(true);
+        let mut trusted = covering(&policy.trusted);
+        if open_world {
+            trusted.retain(|rule| rule.pattern.is_specific());
+        }
         Self {
             untrusted: covering(&policy.untrusted),
-            trusted: covering(&policy.trusted),
+            trusted,
             private: covering(&policy.private),
-            // Stated by the server; the default of MCP is not a statement.
-            open_world: tool.hints.open_world == Some(true),
+            open_world,
         }
     }
 
@@ -63,9 +68,9 @@ impl<'a> OutputRules<'a> {
         }
     }
 
-    /// Returns true if a rule makes the output private as a whole.
-    pub(super) fn is_private(&self) -> bool {
-        self.private.iter().any(|rule| !rule.pattern.has_field())
+    /// Returns the label that the rules for whole outputs state.
+    pub(super) fn whole(&self) -> Flags {
+        self.flags(&[])
     }
 
     /// Returns the text of the rule that makes the field at `path` untrusted, or trusted.
@@ -73,8 +78,10 @@ impl<'a> OutputRules<'a> {
         if !untrusted {
             return first_rule(&self.trusted, path);
         }
-        let rule = first_rule(&self.untrusted, path);
-        rule.or_else(|| self.open_world.then(|| Arc::from("openWorldHint")))
+        if self.open_world {
+            return Some(Arc::from("openWorldHint"));
+        }
+        first_rule(&self.untrusted, path)
     }
 
     /// Returns true if a rule may distinguish fields inside the value at `path`.

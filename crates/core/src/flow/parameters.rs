@@ -1,270 +1,26 @@
 //! The guarded and leaving parameters of a call.
 
-use std::collections::HashMap;
+mod rules;
+
 use std::sync::Arc;
 
 use serde::Serialize;
 
+pub(super) use self::rules::AllArgumentRules;
+use self::rules::{ALL_ARGUMENTS, ArgumentRules, ParameterId, ParameterMatch, rule_matches};
 use super::graph::Flags;
 use super::labels::{LabelStore, LabelsId, OtherFields};
-use super::policy::{BUILTIN_PARAMETERS, FlowPolicy, FlowRule, Guard, builtin_verb};
+use super::policy::FlowPolicy;
+use crate::catalog::matches_name;
 use crate::plan::{Node, NodeKind};
 use crate::schema::{Additional, ObjectType, Type};
-use crate::{Hashing, Place, Tool, Value};
+use crate::{Place, Tool, Value};
 
 /// Maximum nesting of arguments that are inspected one by one.
 const MAX_DEPTH: usize = 16;
 
 /// Maximum number of fields of a schema that are inspected for one call.
 const MAX_FIELDS: usize = 2_000;
-
-/// The rules that apply to the parameters of some tools, and the inspected parameters.
-#[derive(Debug)]
-pub(super) struct ArgumentRules<'a> {
-    guards: Vec<ParameterMatch<'a>>,
-    leaves: Vec<ParameterMatch<'a>>,
-    decides: Vec<ParameterMatch<'a>>,
-    parameters: Vec<ToolParameter>,
-}
-
-/// The position of a parameter among those of its tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct ParameterId(u32);
-
-/// The arguments as a whole.
-const ALL_ARGUMENTS: ParameterId = ParameterId(0);
-
-/// A parameter of a tool, with the first rules that apply to it.
-#[derive(Debug)]
-struct ToolParameter {
-    path: Vec<Arc<str>>,
-    /// The path with dots.
-    name: Arc<str>,
-    guard: Option<Arc<str>>,
-    leaves: Option<Arc<str>>,
-    decides: bool,
-    fields: HashMap<Arc<str>, ParameterId, Hashing>,
-    /// The position among the findings about the arguments of the current call.
-    found: Option<usize>,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum ParameterMatch<'a> {
-    Rule(&'a FlowRule),
-    /// All parameters of tools that start with a built-in verb.
-    Verb(&'static str),
-    /// A built-in name, at any depth.
-    Name(&'static str),
-}
-
-impl ParameterMatch<'_> {
-    /// Returns true if the rule applies to the parameter at `path`, provided that it applies to none around it.
-    fn covers(self, path: &[Arc<str>]) -> bool {
-        match self {
-            Self::Rule(rule) => rule.pattern.covers_field(path),
-            Self::Verb(_) => true,
-            Self::Name(name) => path.iter().any(|key| **key == *name),
-        }
-    }
-
-    /// Returns true if the rule applies to all parameters of the tool.
-    fn is_of_tool(self) -> bool {
-        match self {
-            Self::Rule(rule) => !rule.pattern.has_field(),
-            Self::Verb(_) => true,
-            Self::Name(_) => false,
-        }
-    }
-
-    fn may_cover_inside(self, path: &[Arc<str>]) -> bool {
-        match self {
-            Self::Rule(rule) => rule.pattern.may_cover_inside(path),
-            Self::Verb(_) | Self::Name(_) => true,
-        }
-    }
-
-    /// Returns the name that the rule has for fields of a parameter whose path has `depth` names.
-    fn name_at(&self, depth: usize) -> Option<&str> {
-        match self {
-            Self::Rule(rule) => rule.pattern.name_at(depth),
-            Self::Name(name) => Some(name),
-            Self::Verb(_) => None,
-        }
-    }
-
-    fn is_path(self) -> bool {
-        match self {
-            Self::Rule(rule) => rule.pattern.is_path(),
-            Self::Verb(_) | Self::Name(_) => false,
-        }
-    }
-
-    fn text(self) -> Arc<str> {
-        match self {
-            Self::Rule(rule) => Arc::clone(rule.pattern.text()),
-            Self::Verb(verb) => format!("builtin: {verb}_*").into(),
-            Self::Name(name) => format!("builtin: {name}").into(),
-        }
-    }
-}
-
-impl<'a> ArgumentRules<'a> {
-    fn of(policy: &'a FlowPolicy, matches: &RuleMatches) -> Self {
-        let mut matches = matches.iter();
-        let mut guards = Vec::new();
-        for (guard, found) in policy.guard.iter().zip(matches.by_ref()) {
-            match guard {
-                Guard::Rule(rule) => guards.extend(found.map(|_| ParameterMatch::Rule(rule))),
-                Guard::Builtin => {
-                    guards.extend(found.map(ParameterMatch::Verb));
-                    guards.extend(BUILTIN_PARAMETERS.iter().copied().map(ParameterMatch::Name));
-                }
-            }
-        }
-        let mut covering = |rules: &'a [FlowRule]| {
-            let rules = rules.iter().zip(matches.by_ref());
-            let rules = rules.filter_map(|(rule, found)| found.map(|_| ParameterMatch::Rule(rule)));
-            rules.collect()
-        };
-        let mut rules = Self {
-            guards,
-            leaves: covering(&policy.leaves),
-            decides: covering(&policy.decides),
-            parameters: Vec::new(),
-        };
-        rules.add(Vec::new());
-        rules
-    }
-
-    fn add(&mut self, path: Vec<Arc<str>>) {
-        let first = |rules: &[ParameterMatch<'_>]| {
-            let rule = rules.iter().find(|rule| rule.covers(&path));
-            rule.map(|rule| rule.text())
-        };
-        self.parameters.push(ToolParameter {
-            name: path.join(".").into(),
-            guard: first(&self.guards),
-            leaves: first(&self.leaves),
-            // A guard may end above the parameter that a rule spells out.
-            decides: self
-                .decides
-                .iter()
-                .any(|rule| rule.covers(&path) || rule.is_path() && rule.may_cover_inside(&path)),
-            fields: HashMap::default(),
-            found: None,
-            path,
-        });
-    }
-
-    /// Returns the field `key` of a parameter.
-    fn field(&mut self, parameter: ParameterId, key: &Arc<str>) -> ParameterId {
-        let next = ParameterId(u32::try_from(self.parameters.len()).unwrap_or(u32::MAX));
-        let Some(outer) = self.parameters.get_mut(parameter.0 as usize) else {
-            return parameter;
-        };
-        if let Some(known) = outer.fields.get(key) {
-            return *known;
-        }
-        outer.fields.insert(Arc::clone(key), next);
-        let path = outer.path.iter().chain([key]).cloned().collect();
-        self.add(path);
-        next
-    }
-
-    /// Returns true if a rule applies to the parameter itself.
-    fn covers(&self, id: ParameterId) -> bool {
-        let parameter = self.parameter(id);
-        parameter.is_none_or(|one| one.guard.is_some() || one.leaves.is_some())
-    }
-
-    fn parameter(&self, id: ParameterId) -> Option<&ToolParameter> {
-        self.parameters.get(id.0 as usize)
-    }
-}
-
-/// The rules of a policy that apply to a tool, one entry for each rule of `guard`, `leaves` and `decides`: `None` if it does
-/// not apply, and the verb for the built-in guards.
-type RuleMatches = Vec<Option<&'static str>>;
-
-fn rule_matches(policy: &FlowPolicy, tool: &Tool) -> RuleMatches {
-    let applies = |rule: &FlowRule| rule.pattern.covers_tool(tool).then_some("");
-    let guards = policy.guard.iter().map(|guard| match guard {
-        Guard::Builtin => builtin_verb(tool),
-        Guard::Rule(rule) => applies(rule),
-    });
-    let others = policy.leaves.iter().chain(&policy.decides).map(applies);
-    guards.chain(others).collect()
-}
-
-/// The rules for the parameters of all tools of a plan. Tools to which the same rules apply share them, since a plan may call
-/// many tools, and each of them many times.
-pub(super) struct AllArgumentRules<'a> {
-    policy: &'a FlowPolicy,
-    rules: Vec<ArgumentRules<'a>>,
-    by_tool: HashMap<*const Tool, RulesId, Hashing>,
-    by_matches: HashMap<RuleMatches, RulesId, Hashing>,
-}
-
-impl<'a> AllArgumentRules<'a> {
-    pub(super) fn new(policy: &'a FlowPolicy) -> Self {
-        Self {
-            policy,
-            rules: Vec::new(),
-            by_tool: HashMap::default(),
-            by_matches: HashMap::default(),
-        }
-    }
-
-    /// Returns the position of the rules for the parameters of `tool`.
-    pub(super) fn of(&mut self, tool: &'a Tool) -> RulesId {
-        *self
-            .by_tool
-            .entry(std::ptr::from_ref(tool))
-            .or_insert_with(|| {
-                let matches = rule_matches(self.policy, tool);
-                match self.by_matches.get(&matches) {
-                    Some(known) => *known,
-                    None => {
-                        let id = RulesId(self.rules.len());
-                        self.rules.push(ArgumentRules::of(self.policy, &matches));
-                        self.by_matches.insert(matches, id);
-                        id
-                    }
-                }
-            })
-    }
-
-    pub(super) fn get_mut(&mut self, id: RulesId) -> Option<&mut ArgumentRules<'a>> {
-        self.rules.get_mut(id.0)
-    }
-}
-
-/// The position of the rules for the parameters of a tool.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RulesId(usize);
-
-impl ArgumentRules<'_> {
-    /// Returns true if the label of the argument `node` for the field `key` of the arguments may matter: a rule applies to it,
-    /// or may apply to a field inside. `shape` is the type of all arguments.
-    pub(super) fn concern(&mut self, key: &Arc<str>, node: &Node, shape: &Type) -> bool {
-        let id = self.field(ALL_ARGUMENTS, key);
-        if self.covers(id) {
-            return true;
-        }
-        match &node.kind {
-            NodeKind::Text(_) => false,
-            // A value of such a type has no fields.
-            NodeKind::Reference(_) => !matches!(
-                shape,
-                Type::Object(object) if matches!(
-                    object.field(key),
-                    Type::Null | Type::Boolean | Type::Integer | Type::Number | Type::Text
-                )
-            ),
-            NodeKind::Literal(_) | NodeKind::List(_) | NodeKind::Object(_) => true,
-        }
-    }
-}
 
 /// A part of the arguments of a call.
 #[derive(Clone, Copy)]
@@ -316,6 +72,7 @@ pub(super) fn arguments(
         leaving: rules.leaves.is_empty(),
     };
     store.searches_names = true;
+    let shape = tool.input.structure();
     let mut walk = ArgumentWalk {
         store,
         rules,
@@ -323,7 +80,6 @@ pub(super) fn arguments(
         fields_left: MAX_FIELDS,
         depth: 0,
     };
-    let shape = tool.input.structure();
     walk.visit(part, shape, labels, ALL_ARGUMENTS, state);
     let found = walk.found;
     store.searches_names = false;
@@ -340,7 +96,7 @@ pub(super) fn arguments(
         };
         parameter.found = None;
         arguments.push(CallArgument {
-            decides: found.guard.is_some() && parameter.decides,
+            decides: found.guard.is_some() && (parameter.decides || found.decides_inside),
             parameter: Arc::clone(&parameter.name),
             guard: found.guard,
             leaves: found.leaves,
@@ -379,6 +135,8 @@ struct Found {
     labels: LabelsId,
     /// The labels of the same parameter in other items of a list.
     others: Vec<LabelsId>,
+    /// True if a rule of `decides` names a field inside.
+    decides_inside: bool,
 }
 
 struct ArgumentWalk<'w, 'a, 'r> {
@@ -427,8 +185,12 @@ impl ArgumentWalk<'_, '_, '_> {
                     ArgumentPart::Node(_) | ArgumentPart::Value(..) => shape,
                     ArgumentPart::Unlisted(_) => &Type::Any,
                 };
+                let decides_inside = guard.is_some() && self.decides_inside(part, shape, labels);
                 let labels = self.store.argument(labels, shape);
                 self.add(at, guard, leaves, part, labels);
+                if let Some(found) = self.found_at(at) {
+                    found.decides_inside |= decides_inside;
+                }
             }
         }
         if state.guarded && state.leaving {
@@ -449,6 +211,39 @@ impl ArgumentWalk<'_, '_, '_> {
             }
             ArgumentPart::Unlisted(_) => self.anything(part, labels, at, state),
         }
+    }
+
+    /// Returns true if a rule of `decides` names a field, at any depth, that a guarded value may have.
+    fn decides_inside(&mut self, part: ArgumentPart<'_>, shape: &Type, labels: LabelsId) -> bool {
+        let names = self.rules.decides.iter();
+        let names: Vec<String> = names
+            .filter(|rule| !rule.is_path())
+            .filter_map(|rule| rule.name_at(0).map(ToOwned::to_owned))
+            .collect();
+        let is_named = |key: &str| names.iter().any(|name| matches_name(name, key));
+        if names.is_empty() {
+            return false;
+        }
+        match part {
+            ArgumentPart::Node(node) if !matches!(node.kind, NodeKind::Reference(_)) => {
+                has_key(node, &is_named)
+            }
+            ArgumentPart::Value(value, _) => value_has_key(value, &is_named),
+            ArgumentPart::Node(_) | ArgumentPart::Computed(..) | ArgumentPart::Unlisted(_) => {
+                let labels = self.store.elements(labels);
+                let (known, others) = self.store.known_fields(labels);
+                let may_be_any = shape.is_any() && others == OtherFields::Unknown;
+                may_be_any
+                    || known.iter().any(|key| is_named(key))
+                    || has_property(shape, MAX_DEPTH, &is_named)
+            }
+        }
+    }
+
+    /// Returns the finding about the parameter `at`.
+    fn found_at(&mut self, at: ParameterId) -> Option<&mut Found> {
+        let position = self.rules.parameter(at)?.found?;
+        self.found.get_mut(position)
     }
 
     /// Visits the field `key` of the parameter `at`.
@@ -731,9 +526,47 @@ impl ArgumentWalk<'_, '_, '_> {
                 place,
                 labels,
                 others: Vec::new(),
+                decides_inside: false,
             }),
         }
     }
+}
+
+/// Returns true if a key that the plan spells out inside `node` fulfills `test`.
+fn has_key(node: &Node, test: &impl Fn(&str) -> bool) -> bool {
+    match &node.kind {
+        NodeKind::Literal(value) => value_has_key(value, test),
+        NodeKind::List(items) => items.iter().any(|item| has_key(item, test)),
+        NodeKind::Object(fields) => fields
+            .iter()
+            .any(|field| test(&field.key) || has_key(&field.value, test)),
+        NodeKind::Reference(_) | NodeKind::Text(_) => false,
+    }
+}
+
+fn value_has_key(value: &Value, test: &impl Fn(&str) -> bool) -> bool {
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(key, field)| test(key) || value_has_key(field, test)),
+        Value::List(items) => items.iter().any(|item| value_has_key(item, test)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => false,
+    }
+}
+
+/// Returns true if the name of a field that a type lists, at most `depth` levels inside, fulfills `test`.
+fn has_property(shape: &Type, depth: usize, test: &impl Fn(&str) -> bool) -> bool {
+    let Some(depth) = depth.checked_sub(1) else {
+        return false;
+    };
+    shape.members().iter().any(|member| match member {
+        Type::Object(object) => object
+            .properties
+            .iter()
+            .any(|(name, property)| test(name) || has_property(&property.shape, depth, test)),
+        Type::List(list) => has_property(&list.any_item(), depth, test),
+        _ => false,
+    })
 }
 
 /// A guarded or leaving parameter of a tool.

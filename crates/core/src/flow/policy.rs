@@ -248,6 +248,11 @@ impl FlowPattern {
         !self.field.is_empty()
     }
 
+    /// Returns true if the pattern names a tool in full, or a field. Others cover tools that their author need not know.
+    pub(super) fn is_specific(&self) -> bool {
+        self.has_field() || !self.tool.as_str().contains('*')
+    }
+
     /// Returns true if the pattern applies to `tool`, whatever the field.
     pub fn covers_tool(&self, tool: &Tool) -> bool {
         self.tool.covers(tool)

@@ -130,9 +130,14 @@ impl PlanHost {
         }
         let arguments = Value::from(arguments);
         let mut tool = tool;
-        let asked = Arc::make_mut(&mut tool);
-        if let Err(error) = self.ask_about_literals(&call.client, asked, &arguments) {
-            return Ok(answer::refusal_response(&error.0));
+        match self.objection_to_literals(&call.client, &tool, &arguments) {
+            Ok(None) => {}
+            Ok(Some(reason)) => {
+                let asked = Arc::make_mut(&mut tool);
+                asked.approval = true;
+                asked.approval_reason = Some(reason);
+            }
+            Err(error) => return Ok(answer::refusal_response(&error.0)),
         }
         if tool.needs_approval() {
             let (asked, caller) = (Tool::clone(&tool), Arc::clone(&call.caller));

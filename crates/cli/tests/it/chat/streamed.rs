@@ -102,18 +102,25 @@ fn a_conversation_that_has_read_untrusted_text_chooses_no_recipient() {
     std::fs::write(fixture.path().join("planwright.toml"), policy).unwrap();
     let wants = || calls(&[("plan_create_and_execute", json!({"goal": "go"}))]);
     let look = json!({"steps": [{"id": "a", "tool": "look", "args": {"at": "alpha"}}]});
+    // The text of an error is shown although the plan goes on and selects a number.
+    let down =
+        json!({"steps": [{"id": "a", "tool": "down", "on_error": "continue"}], "output": {"n": 1}});
     let tell = json!({"steps": [{"id": "b", "tool": "tell", "args": {"to": "a@b.c"}}]});
     let status = |result: &str| {
         let outcome: Option<Value> = serde_json::from_str(result).ok();
         outcome.map(|outcome| outcome["status"].as_str().unwrap().to_owned())
     };
     let succeeded = Some("succeeded".to_owned());
-    for stream in ["--stream", "--no-stream"] {
+    for (stream, exposing) in [
+        ("--stream", &look),
+        ("--no-stream", &look),
+        ("--no-stream", &down),
+    ] {
         let answers = json!([
             wants(),
             paced(&tell),
             wants(),
-            paced(&look),
+            paced(exposing),
             wants(),
             paced(&tell),
             "Well."

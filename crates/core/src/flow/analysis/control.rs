@@ -86,19 +86,23 @@ impl<'a> Analysis<'a> {
         index: u32,
         labels: LabelsId,
     ) {
+        if let (true, Some((step, _))) = (self.context.with_edges, scope.step(index)) {
+            self.labelled_arguments
+                .push((scope.step_path(step), labels));
+        }
         let open = scope.known.borrow().arguments.get(index);
         self.complete(open, labels);
         scope.known.borrow_mut().arguments.insert(index, labels);
     }
 
-    /// Adds the labels of `conversions`, which may make a step fail. If the plan continues after a failure, they decide whether
+    /// Adds the labels of `failing`, the values by which a step may fail. If the plan continues after a failure, they decide whether
     /// the step has an output; otherwise they decide whether later steps run.
     pub(super) fn add_failures(
         &mut self,
         scope: &PlanScope<'a, '_>,
         index: u32,
         step: &'a Step,
-        conversions: Vec<LabelsId>,
+        failing: Vec<LabelsId>,
     ) {
         if !self.follows_control {
             return;
@@ -106,8 +110,8 @@ impl<'a> Analysis<'a> {
         if step.on_error != OnError::Fail {
             // That a tool fails is its own answer.
             let presence = self.presence(scope, index);
-            for conversion in conversions {
-                let label = self.store.join(conversion);
+            for value in failing {
+                let label = self.store.join(value);
                 self.store.graph.extend(presence, label);
             }
             return;
@@ -121,10 +125,10 @@ impl<'a> Analysis<'a> {
             .filter_map(|dependency| known.failures.get(dependency.on))
             .collect();
         drop(known);
-        if conversions.is_empty() && before.is_empty() {
+        if failing.is_empty() && before.is_empty() {
             return;
         }
-        let own = self.store.join_of(&conversions);
+        let own = self.store.join_of(&failing);
         let own = self.store.join(own);
         let failures = self.store.graph.join(before.into_iter().chain([own]));
         scope.known.borrow_mut().failures.insert(index, failures);

@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use super::slots::add_slot_read;
 use super::{Analysis, PlanScope, StepRead};
-use crate::check::{DependencyKind, error_type};
-use crate::expression::has_calls;
+use crate::check::DependencyKind;
+use crate::expression::may_fail;
 use crate::flow::expression::{BoundLabels, expression_labels};
 use crate::flow::graph::{Flags, LabelOrigin, NodeId, Passage};
 use crate::flow::labels::{ItemSource, LabelStore, LabelsId};
 use crate::flow::parameters::{ArgumentPart, arguments};
 use crate::flow::report_builder::StepParameter;
 use crate::plan::{
-    Action, Alternative, ExternalValue, ForEach, Form, Node, NodeKind, OnError, Read, Reference,
-    Segment, Source, TextPart,
+    Action, Alternative, ExternalValue, ForEach, Form, Missing, Node, NodeKind, OnError, Read,
+    Reference, Segment, Source, TextPart,
 };
-use crate::{CheckedStep, Expression, Place, Step, Tool};
+use crate::{Expression, Place, Step, Tool};
 
 impl<'a> Analysis<'a> {
     pub(super) fn node(
@@ -76,7 +76,7 @@ impl<'a> Analysis<'a> {
         for field in fields {
             let rules = self.arguments.get_mut(rules);
             let matters = rules.is_none_or(|rules| rules.concern(&field.key, &field.value, shape))
-                || self.follows_control && may_convert(&field.value);
+                || self.follows_control && Self::may_fail_by(scope, &field.value);
             let labels = if matters {
                 self.node(scope, Some(index), &field.value)
             } else {
@@ -85,6 +85,31 @@ impl<'a> Analysis<'a> {
             labelled.push((Arc::clone(&field.key), labels));
         }
         self.store.object(labelled)
+    }
+
+    /// Returns true if the step may fail by a value that `node` reads.
+    fn may_fail_by(scope: &PlanScope<'a, '_>, node: &Node) -> bool {
+        let mut found = false;
+        let is_described = |read: &Read| {
+            let tool = match &read.source {
+                Source::Step(id) => {
+                    let index = scope.plan.step_index(id.as_str());
+                    index.and_then(|index| scope.step(index)?.1.tool.as_ref())
+                }
+                _ => None,
+            };
+            let shape = tool.map(|tool| tool.output.structure());
+            shape.is_some_and(|shape| match read.path.as_slice() {
+                [] => true,
+                [Segment::Key(name)] => shape.property(name).is_some(),
+                _ => false,
+            })
+        };
+        node.each_reference(&mut |reference| {
+            found |= may_fail(&reference.form);
+            reference.each_read(&mut |read| found |= !is_described(read));
+        });
+        found
     }
 
     pub(super) fn reference(
@@ -202,15 +227,15 @@ impl<'a> Analysis<'a> {
                 None => self.store.nothing(),
             },
             Source::Item => self.item(scope, step),
-            // An author who has read untrusted text may choose a number of rounds or items.
-            Source::Index if self.store.is_exposed() && counts_literals(scope, step) => {
-                self.store.planner()
-            }
-            Source::Index | Source::ExternalValue(ExternalValue::Environment, _) => {
-                self.store.nothing()
-            }
+            Source::Index => self.position(scope, step),
+            Source::ExternalValue(ExternalValue::Environment, _) => self.store.nothing(),
             Source::Last => match step {
-                Some(index) => self.own_round(scope, index),
+                Some(index) => {
+                    let last = self.own_round(scope, index);
+                    let last = self.store.at(last, &read.path);
+                    let last = self.store.at(last, further);
+                    return self.counting_rounds(scope, index, last);
+                }
                 None => self.store.nothing(),
             },
             Source::ExternalValue(ExternalValue::Secrets, name) => {
@@ -223,8 +248,14 @@ impl<'a> Analysis<'a> {
                 self.store.scalar(node)
             }
         };
-        let part = self.store.at(whole, &read.path);
-        let part = self.store.at(part, further);
+        let outer = self.store.at(whole, &read.path);
+        let part = self.store.at(outer, further);
+        if self.store.follows_failures
+            && read.missing != Missing::Null
+            && (self.store.may_miss(whole, &read.path) | self.store.may_miss(outer, further))
+        {
+            self.store.fails_without(part);
+        }
         if self.context.with_edges
             && let Source::Step(id) | Source::Result(id) = &read.source
             && let (Some(to), Some(from)) = (step, scope.plan.step_index(id.as_str()))
@@ -348,113 +379,6 @@ impl<'a> Analysis<'a> {
             None => self.open_output(scope, index),
         }
     }
-
-    /// Returns the labels of the outcome of a step: success, data, error and tool.
-    pub(super) fn result_of(
-        &mut self,
-        scope: &PlanScope<'a, '_>,
-        index: u32,
-        is_own: bool,
-    ) -> LabelsId {
-        let data = if is_own {
-            self.own_round(scope, index)
-        } else {
-            self.output_of(scope, index)
-        };
-        let error = self.error_of(scope, index);
-        let nothing = self.store.nothing();
-        let outcome = self.outcome_of(scope, index);
-        self.store.record([
-            (Arc::from("success"), outcome),
-            (Arc::from("status"), outcome),
-            (Arc::from("data"), data),
-            (Arc::from("error"), error),
-            (Arc::from("tool"), nothing),
-        ])
-    }
-
-    /// Returns the label of the success of a step: that of its condition, and of the values that may make it fail.
-    fn outcome_of(&mut self, scope: &PlanScope<'a, '_>, index: u32) -> LabelsId {
-        let Some((step, _)) = scope.step(index) else {
-            return self.store.nothing();
-        };
-        let mut read = Vec::new();
-        if let Some(when) = &step.when {
-            read.push(self.node(scope, Some(index), when));
-        }
-        // Nothing reads the outcome of a step whose failure ends the plan.
-        if step.on_error != OnError::Fail {
-            read.push(self.arguments_of(scope, index));
-            if let Some(for_each) = &step.for_each {
-                read.push(self.list_of(scope, index, for_each));
-            }
-        }
-        if read.is_empty() {
-            return self.store.nothing();
-        }
-        self.store.number_from(&read)
-    }
-
-    /// Returns the label of the error of a step. Its text may be a stranger's.
-    pub(super) fn error_of(&mut self, scope: &PlanScope<'a, '_>, index: u32) -> LabelsId {
-        let Some((step, checked)) = scope.step(index) else {
-            return self.store.nothing();
-        };
-        let tool = checked.tool.as_ref().map(|tool| tool.qualified_name());
-        let origin = LabelOrigin::Output {
-            step: scope.step_path(step),
-            tool: tool.unwrap_or_default().into(),
-            field: Arc::from("error"),
-            is_error: true,
-        };
-        let flags = Flags {
-            untrusted: true,
-            private: self.may_fail_privately(checked),
-        };
-        let node = self.store.graph.origin(origin, flags);
-        self.store.typed(&error_type(), node)
-    }
-
-    /// Returns true if the step may fail with the error of a tool whose answers are private as a whole.
-    fn may_fail_privately(&mut self, checked: &'a CheckedStep) -> bool {
-        if self.context.policy.private.is_empty() {
-            return false;
-        }
-        if let Some(tool) = &checked.tool {
-            let tool = self.store.tool(self.context.policy, tool);
-            let outputs = self.store.tool_outputs(tool);
-            if outputs.is_some_and(|outputs| outputs.rules.is_private()) {
-                return true;
-            }
-        }
-        let Some(plan) = &checked.plan else {
-            return false;
-        };
-        let key = std::ptr::from_ref(plan);
-        if let Some(known) = self.private_errors.get(&key) {
-            return *known;
-        }
-        let mut steps = plan.steps().iter();
-        let found = steps.any(|step| self.may_fail_privately(step));
-        self.private_errors.insert(key, found);
-        found
-    }
-}
-
-/// Returns true if an expression in `node` may convert a value, which fails if it does not have the right form.
-fn may_convert(node: &Node) -> bool {
-    let mut found = false;
-    node.each_reference(&mut |reference| found |= has_calls(&reference.form));
-    found
-}
-
-/// Returns true if the rounds of the step, or the items that it goes through, are counted by the plan itself.
-fn counts_literals(scope: &PlanScope<'_, '_>, step: Option<u32>) -> bool {
-    let found = step.and_then(|index| scope.step(index));
-    found.is_none_or(|(step, _)| match &step.for_each {
-        Some(each) => matches!(each.over.kind, NodeKind::Literal(_) | NodeKind::List(_)),
-        None => true,
-    })
 }
 
 /// The place of an expression.
@@ -468,12 +392,6 @@ pub(super) struct ExpressionScope<'s, 'a, 'p, 'q> {
 impl<'a> BoundLabels<'a> for ExpressionScope<'_, 'a, '_, 'a> {
     fn store(&mut self) -> &mut LabelStore<'a> {
         &mut self.analysis.store
-    }
-
-    fn converts(&mut self, value: LabelsId) {
-        if self.analysis.follows_control {
-            self.analysis.conversions.push(value);
-        }
     }
 
     fn bound(&mut self, index: usize, path: &[Segment]) -> LabelsId {

@@ -4,11 +4,11 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::parts::item_of;
-use super::{Keys, LabelStore, Labels, LabelsId, OtherFields};
+use super::{ANY_KEY, Keys, LabelStore, Labels, LabelsId, OtherFields};
 use crate::Hashing;
 use crate::flow::graph::NodeId;
 use crate::flow::outputs::{fields_of, may_have_fields};
-use crate::schema::Type;
+use crate::schema::{Additional, Type};
 
 /// Maximum number of parts of an argument whose keys are compared with its type.
 const MAX_ARGUMENT_PARTS: usize = 1_000;
@@ -88,11 +88,15 @@ impl LabelStore<'_> {
                     OtherFields::None
                 }
                 Labels::Output(output) => {
-                    let shape = self.called(output).map(|tool| tool.shape(output.part));
-                    names.extend(shape.into_iter().flat_map(fields_of));
+                    let tool = self.called(output);
+                    let shape = tool.map_or(&Type::Any, |tool| tool.shape(output.part));
+                    names.extend(fields_of(shape));
+                    let mut path = tool.into_iter().flat_map(|tool| tool.path(output.part));
                     // Outputs of tools are not validated.
-                    if shape.is_some_and(|shape| !may_have_fields(shape)) {
+                    if !may_have_fields(shape) {
                         OtherFields::None
+                    } else if has_any_keys(shape) || path.any(|key| **key == *ANY_KEY) {
+                        OtherFields::Unknown
                     } else {
                         OtherFields::Unlisted
                     }
@@ -244,4 +248,15 @@ impl LabelStore<'_> {
             | Labels::Object(..) => id,
         }
     }
+}
+
+/// Returns true if the schema states a type for fields whose names are data.
+fn has_any_keys(shape: &Type) -> bool {
+    shape.members().iter().any(|member| match member {
+        Type::Object(object) => {
+            matches!(&object.additional, Additional::Open(shape) if !shape.is_any())
+        }
+        Type::List(list) => has_any_keys(&list.any_item()),
+        _ => false,
+    })
 }

@@ -210,6 +210,11 @@ impl LabelStore<'_> {
         }
     }
 
+    /// Returns `value`, whose change from round to round `rounds` counted.
+    pub(in crate::flow) fn counted(&mut self, value: LabelsId, rounds: NodeId) -> LabelsId {
+        self.push(Labels::Counted(value, rounds))
+    }
+
     /// Returns the source of the items `item`, which are computed from the items `from` of another list.
     pub(in crate::flow) fn item_source(&mut self, item: LabelsId, from: LabelsId) -> ItemSource {
         let (item, from) = (self.join(item), self.join(from));
