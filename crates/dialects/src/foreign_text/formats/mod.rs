@@ -49,37 +49,6 @@ pub(super) fn with_straight_quotes(text: &str) -> Option<Value> {
     (value.as_object().is_some() || value.as_list().is_some()).then_some(value)
 }
 
-/// The plan in lines of ReWOO, `#E1 = tool[{"name": value}]`.
-pub(super) fn evidence(text: &str) -> Option<Value> {
-    if text.len() > MAX_BYTES {
-        return None;
-    }
-    let mut drafts: Vec<Draft> = Vec::new();
-    for line in text.lines().map(str::trim) {
-        let start = match line.strip_prefix("Plan:") {
-            Some(rest) => match rest.find("#E") {
-                Some(at) if rest[at..].contains('[') && rest[at..].contains('=') => &rest[at..],
-                _ => continue,
-            },
-            None if line.is_empty() => continue,
-            None => line,
-        };
-        let (id, call) = start.strip_prefix('#')?.split_once('=')?;
-        let (tool, input) = call.trim().split_once('[')?;
-        let input = Value::from_json(input.strip_suffix(']')?).ok()?;
-        input.as_object()?;
-        drafts.push(Draft {
-            id: id.trim().to_owned(),
-            fields: vec![
-                ("tool".into(), Value::text(tool.trim())),
-                ("args".into(), input),
-            ],
-            after: Vec::new(),
-        });
-    }
-    plan_of(drafts)
-}
-
 /// A step of another format.
 #[derive(Clone, Debug)]
 struct Draft {
