@@ -299,9 +299,12 @@ impl ReferenceSyntax for EvidenceReferences<'_, '_> {
             offsets: None,
         };
         let borders = (&mut *self.context.source, &mut *self.context.sink);
-        lower_fragments(whole, fragments(text, self.ids), borders, &mut |written, place| {
-            Ok(read(written, place))
-        })
+        lower_fragments(
+            whole,
+            fragments(text, self.ids),
+            borders,
+            &mut |written, place| Ok(read(written, place)),
+        )
     }
 }
 

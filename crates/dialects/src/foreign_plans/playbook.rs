@@ -68,7 +68,10 @@ fn module(task: &Value) -> Option<(&Arc<str>, &Value)> {
     let is_module = |key: &Arc<str>| !FIELDS.contains(&&**key);
     let mut modules = task.as_object()?.iter().filter(|(key, _)| is_module(key));
     let (tool, args) = modules.next().filter(|(key, args)| {
-        let is_word = !matches!(&***key, "id" | "tool" | "steps" | "hosts" | "tasks" | "block");
+        let is_word = !matches!(
+            &***key,
+            "id" | "tool" | "steps" | "hosts" | "tasks" | "block"
+        );
         is_word && matches!(args, Value::Object(_) | Value::Null)
     })?;
     modules.next().is_none().then_some((tool, args))
@@ -170,7 +173,9 @@ impl Tasks {
         }
         if let Some(list) = ["loop", "with_items"].iter().find_map(|key| task.get(key)) {
             fields.push(("for_each".into(), list.clone()));
-            let item = task.get("loop_control").and_then(|control| control.get("loop_var"));
+            let item = task
+                .get("loop_control")
+                .and_then(|control| control.get("loop_var"));
             let item = item.and_then(Value::as_text).unwrap_or("item");
             if item != "item" {
                 fields.push(("as".into(), Value::text(item)));
@@ -225,11 +230,19 @@ impl Tasks {
                 if delay.is_some() {
                     self.left_out.push("delay".to_owned());
                 }
-                ("repeat".into(), Value::object([("until", until?), ("max", attempts)]))
+                (
+                    "repeat".into(),
+                    Value::object([("until", until?), ("max", attempts)]),
+                )
             }
             _ => {
-                let delay = delay.flatten().map(|delay| Value::text(format!("{delay}s")));
-                ("retry".into(), step([("attempts", Some(attempts)), ("delay", delay)]))
+                let delay = delay
+                    .flatten()
+                    .map(|delay| Value::text(format!("{delay}s")));
+                (
+                    "retry".into(),
+                    step([("attempts", Some(attempts)), ("delay", delay)]),
+                )
             }
         }))
     }
@@ -237,6 +250,9 @@ impl Tasks {
 
 /// The inside of `{{ … }}`, or all of `text`.
 fn inside(text: &str) -> &str {
-    let inside = text.trim().strip_prefix("{{").and_then(|text| text.strip_suffix("}}"));
+    let inside = text
+        .trim()
+        .strip_prefix("{{")
+        .and_then(|text| text.strip_suffix("}}"));
     inside.unwrap_or(text).trim()
 }

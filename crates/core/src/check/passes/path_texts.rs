@@ -169,7 +169,10 @@ impl<'a, 'p> PathTextPass<'a, 'p> {
         let lookup = match declared {
             PathLookup::Unknown | PathLookup::Unlisted { .. } => {
                 // `notes.txt` is a file.
-                if FILE_ENDINGS.iter().any(|ending| text.ends_with(&format!(".{ending}"))) {
+                if FILE_ENDINGS
+                    .iter()
+                    .any(|ending| text.ends_with(&format!(".{ending}")))
+                {
                     return;
                 }
                 seen::answer_type(self.resolved, index, false)

@@ -514,7 +514,10 @@ fn is_conversion(function: &Expression) -> bool {
 /// Returns true if one pair of brackets is around all of `written`.
 fn is_bracketed(written: &str) -> bool {
     let mut depth = 0;
-    let Some(inside) = written.strip_prefix('(').and_then(|text| text.strip_suffix(')')) else {
+    let Some(inside) = written
+        .strip_prefix('(')
+        .and_then(|text| text.strip_suffix(')'))
+    else {
         return false;
     };
     let stays_inside = inside.chars().all(|sign| {

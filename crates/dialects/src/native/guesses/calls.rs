@@ -98,8 +98,7 @@ impl Guesses<'_> {
                 ),
                 several => {
                     let several = several.iter();
-                    let several =
-                        several.map(|(from, to)| format!("`{to}` in place of `{from}`"));
+                    let several = several.map(|(from, to)| format!("`{to}` in place of `{from}`"));
                     format!("and {}", several.collect::<Vec<_>>().join(", "))
                 }
             };

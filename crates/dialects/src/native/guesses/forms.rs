@@ -12,9 +12,9 @@ use super::words::{
     is_step_field, negates, normal,
 };
 use super::{Guesses, field, get, has};
-use crate::native::keywords::{guessed_duration, read as read_duration, write as write_duration};
 use crate::document::edits::{field_edits, json};
 use crate::document::{Item, ItemEntry, ItemKind, quote, with_article};
+use crate::native::keywords::{guessed_duration, read as read_duration, write as write_duration};
 
 /// The maximum length of a value in advice, in bytes.
 const MAX_SHOWN: usize = 300;

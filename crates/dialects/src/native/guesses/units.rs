@@ -133,7 +133,11 @@ impl Guesses<'_> {
                     self.unknown(&entry, &help);
                 }
                 Some(Replacement::Write(name, kind, written)) => {
-                    let scope = if name == "timeout" && is_retried { WHOLE_STEP } else { "" };
+                    let scope = if name == "timeout" && is_retried {
+                        WHOLE_STEP
+                    } else {
+                        ""
+                    };
                     let help = format!("write `\"{name}\": {written}`{scope}");
                     let edits = field_edits(self.source, &entry, name, Some(written));
                     self.unknown_with(&entry, &help, edits);

@@ -28,7 +28,10 @@ impl ArgumentPass<'_> {
         match fitting_names(wanted, &around).as_slice() {
             [] => None,
             [one] => Some(format!("the field `{one}` of {what} fits")),
-            several => Some(format!("the fields `{}` of {what} fit", several.join("`, `"))),
+            several => Some(format!(
+                "the fields `{}` of {what} fit",
+                several.join("`, `")
+            )),
         }
     }
 
@@ -55,7 +58,8 @@ impl ArgumentPass<'_> {
         let PathLookup::Found(found) = found.at(&read.path) else {
             return;
         };
-        if wanted.accepts(&found) != Compatibility::No || reporter.count_if_full(Severity::Warning) {
+        if wanted.accepts(&found) != Compatibility::No || reporter.count_if_full(Severity::Warning)
+        {
             return;
         }
         let answers = match answers {

@@ -1,10 +1,10 @@
 //! Values of placeholders: the parameters of an SQL statement, for a tool that takes the statement alone.
 
 use super::ArgumentPass;
+use crate::Value;
 use crate::check::reporter::Reporter;
 use crate::plan::{Node, NodeKind};
 use crate::schema::{Compatibility, Type};
-use crate::Value;
 
 /// Words for the values of a statement's placeholders.
 const WORDS: [&str; 9] = [
@@ -38,7 +38,9 @@ impl ArgumentPass<'_> {
             let text = node.as_literal()?.as_text()?;
             placeholder(text).map(|_| (name, text))
         })?;
-        let written = self.written_values(values).and_then(|values| inserted(statement, &values));
+        let written = self
+            .written_values(values)
+            .and_then(|values| inserted(statement, &values));
         let text = "quotes in a text are doubled by `.replace(\"'\", \"''\")`";
         Some(match written {
             Some(written) if written.len() <= MAX_SHOWN && !written.contains('`') => format!(
@@ -117,14 +119,18 @@ fn placeholder(text: &str) -> Option<(std::ops::Range<usize>, &str)> {
         }
         let rest = &text[at + sign.len_utf8()..];
         let word = |rest: &str| {
-            rest.find(|sign: char| !sign.is_alphanumeric() && sign != '_').unwrap_or(rest.len())
+            rest.find(|sign: char| !sign.is_alphanumeric() && sign != '_')
+                .unwrap_or(rest.len())
         };
         match sign {
             '\'' | '"' => quote = Some(sign),
             '?' => return Some((at..at + 1, "")),
             '%' if rest.starts_with('s') => return Some((at..at + 2, "")),
             '%' => {
-                if let Some(name) = rest.strip_prefix('(').and_then(|rest| rest.split_once(")s")) {
+                if let Some(name) = rest
+                    .strip_prefix('(')
+                    .and_then(|rest| rest.split_once(")s"))
+                {
                     return Some((at..at + 4 + name.0.len(), name.0));
                 }
             }

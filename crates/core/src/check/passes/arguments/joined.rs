@@ -1,10 +1,10 @@
 //! One text that has several arguments, as in `write_file[/notes.txt, #E2]` of a dialect whose calls have a single input.
 
 use super::ArgumentPass;
+use crate::Value;
 use crate::check::passes::positional::{ArgumentReceiver, required};
 use crate::check::reporter::Reporter;
 use crate::plan::{Node, NodeKind, TextPart};
-use crate::Value;
 
 /// The maximum length of arguments in advice, in bytes.
 const MAX_SHOWN: usize = 500;
@@ -21,23 +21,33 @@ impl ArgumentPass<'_> {
         let (given, node) = fields.first().filter(|_| fields.len() == 1)?;
         (required.first() == Some(given)).then_some(())?;
         let text = written(node)?;
-        let parts: Vec<&str> = text.splitn(required.len(), [',', '|', ';']).map(str::trim).collect();
-        let is_complete = parts.len() == required.len() && parts.iter().all(|part| !part.is_empty());
+        let parts: Vec<&str> = text
+            .splitn(required.len(), [',', '|', ';'])
+            .map(str::trim)
+            .collect();
+        let is_complete =
+            parts.len() == required.len() && parts.iter().all(|part| !part.is_empty());
         (parts.len() > 1 && is_complete).then_some(())?;
         let named = required.iter().zip(parts).map(|(name, part)| {
             // `content=#E2`
-            let part = part.strip_prefix(&**name).and_then(|rest| {
-                rest.trim_start().strip_prefix(['=', ':']).map(str::trim_start)
-            }).unwrap_or(part);
-            let bare = part.strip_prefix('"').and_then(|part| part.strip_suffix('"'));
+            let part = part
+                .strip_prefix(&**name)
+                .and_then(|rest| {
+                    rest.trim_start()
+                        .strip_prefix(['=', ':'])
+                        .map(str::trim_start)
+                })
+                .unwrap_or(part);
+            let bare = part
+                .strip_prefix('"')
+                .and_then(|part| part.strip_suffix('"'));
             (name.clone(), Value::text(bare.unwrap_or(part)))
         });
         let json = Value::object(named).to_json();
-        (json.len() <= MAX_SHOWN && !json.contains('`'))
-            .then(|| format!("the text is one argument, `{given}`: write both as `{json}`").replace(
-                "both",
-                if required.len() == 2 { "both" } else { "all" },
-            ))
+        (json.len() <= MAX_SHOWN && !json.contains('`')).then(|| {
+            format!("the text is one argument, `{given}`: write both as `{json}`")
+                .replace("both", if required.len() == 2 { "both" } else { "all" })
+        })
     }
 }
 
@@ -54,9 +64,8 @@ fn written(node: &Node) -> Option<String> {
                 })
                 .collect(),
         ),
-        NodeKind::Literal(_)
-        | NodeKind::Reference(_)
-        | NodeKind::List(_)
-        | NodeKind::Object(_) => None,
+        NodeKind::Literal(_) | NodeKind::Reference(_) | NodeKind::List(_) | NodeKind::Object(_) => {
+            None
+        }
     }
 }
