@@ -68,7 +68,15 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
     for node in found.iter().filter(|node| node.kind == Kind::Call) {
         steps.push(flow.step(node)?);
     }
-    Translation::complete(FORM, steps)
+    let translation = Translation::complete(FORM, steps)?;
+    let (Some(name), true) = (value.get("name"), translation.is_complete) else {
+        return Some(translation);
+    };
+    let steps = translation.plan.get("steps")?.clone();
+    Some(Translation {
+        plan: Value::object([("name", name.clone()), ("steps", steps)]),
+        ..translation
+    })
 }
 
 /// The tool that `node` calls.

@@ -37,7 +37,8 @@ const FIELDS: [&str; 22] = [
 ];
 
 /// Those of them that a plan has no counterpart for.
-const LEFT_OUT: [&str; 5] = [
+const LEFT_OUT: [&str; 6] = [
+    "become",
     "notify",
     "delegate_to",
     "failed_when",
@@ -112,6 +113,7 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
             let variables = variables.as_object()?.iter();
             vars.extend(variables.map(|(key, field)| (Arc::clone(key), field.clone())));
         }
+        tasks.leave_out(play, &["become", "tags"]);
         for task in objects(play.get("tasks")?)? {
             tasks.add(task)?;
         }
@@ -192,10 +194,17 @@ impl Tasks {
         if let Some(before) = self.before.replace(id) {
             fields.push(("after".into(), Value::list([Value::text(before)])));
         }
-        let left_out = LEFT_OUT.iter().filter(|key| task.get(key).is_some());
-        self.left_out.extend(left_out.map(ToString::to_string));
+        self.leave_out(task, &LEFT_OUT);
         self.steps.push(Value::object(fields));
         Some(())
+    }
+
+    fn leave_out(&mut self, value: &Value, keys: &[&str]) {
+        for key in keys.iter().filter(|key| value.get(key).is_some()) {
+            if !self.left_out.iter().any(|known| known == key) {
+                self.left_out.push((*key).to_owned());
+            }
+        }
     }
 
     /// The condition `when`; all of a list hold.
