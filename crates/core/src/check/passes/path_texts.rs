@@ -66,8 +66,23 @@ impl<'a, 'p> PathTextPass<'a, 'p> {
                 ids.push(id);
             }
         }
-        let is_after = |id: &&str| step.after.iter().any(|after| *after.text == **id);
-        ids.retain(|id| !is_after(id));
+        // A step that waits for the output shows it elsewhere.
+        ids.retain(|id| !step.after.iter().any(|after| *after.text == **id));
+        if ids.is_empty() {
+            return;
+        }
+        step.each_node(&mut |node, _| {
+            node.each_reference(&mut |reference| {
+                let reads = |id: &str| {
+                    let start = format!("${{{id}");
+                    let rest = reference.text.strip_prefix(&*start);
+                    rest.is_some_and(|rest| {
+                        !rest.starts_with(|sign: char| sign.is_alphanumeric() || sign == '_')
+                    })
+                };
+                ids.retain(|id| !reads(id));
+            });
+        });
         if ids.is_empty() || reporter.count_if_full(Severity::Warning) {
             return;
         }

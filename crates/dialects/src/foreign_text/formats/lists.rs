@@ -118,7 +118,25 @@ fn call(item: &str) -> Option<(&str, &str)> {
 
 /// The arguments in `words`: an object of JSON, or names with values.
 fn arguments(words: &str, ids: &[String]) -> Option<Vec<(Arc<str>, Value)>> {
-    let words = words.trim().trim_end_matches('.').trim_matches('`').trim();
+    let words = words.trim().trim_end_matches('.').trim();
+    let marked = words
+        .strip_prefix('`')
+        .and_then(|words| words.strip_suffix('`'));
+    let words = marked
+        .filter(|words| !words.contains('`'))
+        .unwrap_or(words)
+        .trim();
+    let nothing = [
+        "no arguments",
+        "no args",
+        "no parameters",
+        "no input",
+        "none",
+        "nothing",
+    ];
+    if nothing.contains(&&*words.to_lowercase()) {
+        return Some(Vec::new());
+    }
     if words.starts_with('{')
         && let Ok(value) = Value::from_json(words)
     {
@@ -144,6 +162,8 @@ fn arguments(words: &str, ids: &[String]) -> Option<Vec<(Arc<str>, Value)>> {
         let end = part.find(|sign| !is_part(sign))?;
         let (name, value) = part.split_at(end);
         let value = value.trim_start_matches('`').trim_start();
+        // A mark in a value would be a part of it.
+        (!value.trim_matches('`').contains('`')).then_some(())?;
         let value = ["=", ":", "set to ", "as ", "is "]
             .iter()
             .find_map(|word| value.strip_prefix(word))

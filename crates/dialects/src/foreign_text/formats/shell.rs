@@ -30,12 +30,19 @@ pub(super) fn plan(text: &str) -> Option<Value> {
             if command.is_empty() || command == "do" {
                 continue;
             }
-            if let Some((name, list)) = command.strip_prefix("for ").and_then(|rest| rest.split_once(" in ")) {
+            if let Some((name, list)) = command
+                .strip_prefix("for ")
+                .and_then(|rest| rest.split_once(" in "))
+            {
                 script.names.push(name.trim().to_owned());
                 let items = words(list)?;
                 let items = items.iter().map(|word| script.value(word));
                 let list = Expression::List(items.collect::<Option<Vec<_>>>()?);
-                loops.push((name.trim().to_owned(), list, std::mem::take(&mut statements)));
+                loops.push((
+                    name.trim().to_owned(),
+                    list,
+                    std::mem::take(&mut statements),
+                ));
                 continue;
             }
             if command == "done" {
@@ -341,7 +348,9 @@ fn selected(value: Expression, command: &str) -> Option<Expression> {
     let is_part = |sign: char| sign.is_alphanumeric() || sign == '_' || sign == '.';
     path.chars().all(is_part).then_some(())?;
     let fields = path.split('.').filter(|field| !field.is_empty());
-    Some(fields.fold(value, |value, field| Expression::Field(value.into(), field.to_owned())))
+    Some(fields.fold(value, |value, field| {
+        Expression::Field(value.into(), field.to_owned())
+    }))
 }
 
 /// Commands of a shell, which are no tools.

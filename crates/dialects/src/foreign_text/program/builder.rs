@@ -240,13 +240,18 @@ impl Builder {
         let mut fields: Vec<(Arc<str>, Value)> = Vec::new();
         let mut positional = Vec::new();
         let mut options = Vec::new();
-        let is_activity = function.dotted().last().is_some_and(|last| ACTIVITIES.contains(last));
+        let is_activity = function
+            .dotted()
+            .last()
+            .is_some_and(|last| ACTIVITIES.contains(last));
         let own: Vec<&ProgramArgument> = arguments
             .iter()
             .filter(|argument| !is_activity || argument.name.is_none())
             .filter(|argument| argument.name.as_deref() != Some("wait_for"))
             .collect();
-        let waits_for = arguments.iter().find(|argument| argument.name.as_deref() == Some("wait_for"));
+        let waits_for = arguments
+            .iter()
+            .find(|argument| argument.name.as_deref() == Some("wait_for"));
         if let Some(Expression::List(names)) = waits_for.map(|argument| &argument.value) {
             for name in names {
                 let path = self.expression(name)?;
@@ -255,7 +260,10 @@ impl Builder {
         } else if waits_for.is_some() {
             return None;
         }
-        for argument in arguments.iter().filter(|argument| is_activity && argument.name.is_some()) {
+        for argument in arguments
+            .iter()
+            .filter(|argument| is_activity && argument.name.is_some())
+        {
             options.extend(activity_option(argument)?);
         }
         for (index, argument) in own.iter().enumerate() {
@@ -294,6 +302,7 @@ impl Builder {
     fn has_run_before(&mut self, path: &str) -> Option<()> {
         let step = self.steps.iter().find(|step| path_of(&step.id) == path)?;
         let id = step.id.clone();
+        self.readers.retain(|reader| *reader != id);
         if !self.writers.contains(&id) {
             self.writers.push(id);
         }
@@ -780,9 +789,9 @@ fn activity_option(option: &ProgramArgument) -> Option<Option<(Arc<str>, Value)>
     Some(match option.name.as_deref()? {
         "start_to_close_timeout" | "schedule_to_close_timeout" => {
             let units = [("seconds", "s"), ("minutes", "m"), ("hours", "h")];
-            let time = units.iter().find_map(|(name, unit)| {
-                Some(format!("{}{unit}", named(name)?.to_json()))
-            })?;
+            let time = units
+                .iter()
+                .find_map(|(name, unit)| Some(format!("{}{unit}", named(name)?.to_json())))?;
             Some(("timeout".into(), Value::text(time)))
         }
         "retry_policy" => Some(("retry".into(), named("maximum_attempts")?)),

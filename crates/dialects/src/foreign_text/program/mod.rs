@@ -587,10 +587,19 @@ impl Builder {
             other => Some(vec![builder.step_id(other)?]),
         };
         let (before, after) = (ends(self, before)?, ends(self, after)?);
-        for step in self.steps.iter_mut().filter(|step| after.contains(&step.id)) {
+        for step in self
+            .steps
+            .iter_mut()
+            .filter(|step| after.contains(&step.id))
+        {
             let old = step.fields.iter().position(|(key, _)| &**key == "after");
             let old = old.map(|at| step.fields.remove(at).1);
-            let mut ids: Vec<Value> = old.iter().filter_map(Value::as_list).flatten().cloned().collect();
+            let mut ids: Vec<Value> = old
+                .iter()
+                .filter_map(Value::as_list)
+                .flatten()
+                .cloned()
+                .collect();
             for id in &before {
                 let id = Value::text(id.as_str());
                 if !ids.contains(&id) {
@@ -605,7 +614,10 @@ impl Builder {
     /// The id of the step whose output `expression` is.
     fn step_id(&mut self, expression: &Expression) -> Option<String> {
         let path = self.expression(expression)?;
-        let step = self.steps.iter().find(|step| crate::native::path_of(&step.id) == path)?;
+        let step = self
+            .steps
+            .iter()
+            .find(|step| crate::native::path_of(&step.id) == path)?;
         Some(step.id.clone())
     }
 

@@ -158,10 +158,15 @@ impl ProgramParser<'_> {
             self.at += 1;
         }
         let is_function = |statement: &Statement| matches!(statement, Statement::Define(..));
-        if let Some(methods) = self.block(indentation).filter(|all| all.iter().all(is_function)) {
+        if let Some(methods) = self
+            .block(indentation)
+            .filter(|all| all.iter().all(is_function))
+        {
             found.extend(methods.into_iter().map(|method| match method {
                 Statement::Define(name, mut function) => {
-                    function.parameters.retain(|parameter| !matches!(&*parameter.name, "self" | "cls"));
+                    function
+                        .parameters
+                        .retain(|parameter| !matches!(&*parameter.name, "self" | "cls"));
                     Statement::Define(name, function)
                 }
                 other => other,

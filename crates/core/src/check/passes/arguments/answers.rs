@@ -4,7 +4,7 @@ use super::ArgumentPass;
 use crate::check::passes::positional::{ArgumentReceiver, fitting_names};
 use crate::check::passes::seen;
 use crate::check::reporter::Reporter;
-use crate::plan::{Alternative, Form, Read, Reference, Source};
+use crate::plan::{Alternative, Form, NodeKind, Read, Reference, Source};
 use crate::schema::{Compatibility, PathLookup, Type};
 use crate::{Code, PointerSegment, Severity};
 
@@ -33,6 +33,24 @@ impl ArgumentPass<'_> {
                 several.join("`, `")
             )),
         }
+    }
+
+    /// The advice about a list of outputs, one for each round of a loop over the list that this step loops over as well.
+    pub(super) fn same_round(&self, reference: &Reference, found: &Type) -> Option<String> {
+        let (_, id) = step_read(reference).filter(|(read, _)| read.path.is_empty())?;
+        let other = self.resolved.step(*self.resolved.ids.get(id)?)?;
+        let (own, other) = (self.step.for_each.as_ref()?, other.for_each.as_ref()?);
+        let is_same = match (&own.over.kind, &other.over.kind) {
+            (NodeKind::Reference(own), NodeKind::Reference(other)) => own.text == other.text,
+            (own, other) => own == other,
+        };
+        let is_list = matches!(found, Type::List(_));
+        let inside = reference.text.strip_prefix("${")?.strip_suffix('}')?;
+        (is_same && is_list).then(|| {
+            format!(
+                "write `${{{inside}[index]}}` for the output of the same round, or `${{string({inside})}}` for all of them"
+            )
+        })
     }
 
     /// Warns of a reference whose value had another kind in all answers of its tool so far.

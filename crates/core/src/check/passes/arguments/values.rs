@@ -168,6 +168,7 @@ impl ArgumentPass<'_> {
                     let mut diagnostic =
                         reporter.error(Code::WrongReferenceType, reference.place, message);
                     diagnostic.help = fitting_fields(wanted, &found)
+                        .or_else(|| self.same_round(reference, &found))
                         .or_else(|| text_advice(wanted, reference, &found))
                         .or_else(|| self.sibling_fields(wanted, reference));
                     reporter.push(diagnostic);
