@@ -217,7 +217,6 @@ impl Builder {
         }
         let written = names.join(".");
         let written = without_client(&written);
-        // `f.invoke({…})`
         let is_object = matches!(
             arguments,
             [ProgramArgument {
