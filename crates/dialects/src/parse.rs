@@ -178,18 +178,6 @@ fn read_plan(
         };
     }
     if may_be_calls
-        && dialect == Some("rewoo")
-        && source.contains("[{")
-        && let Some(found) = foreign_text::of_evidence(&source)
-    {
-        return ParseResult {
-            plan: None,
-            dialect,
-            diagnostics: bounded(found, options.limits.diagnostics),
-            source,
-        };
-    }
-    if may_be_calls
         && matches!(dialect, None | Some("lines"))
         && diagnostics.has_errors()
         && !diagnostics

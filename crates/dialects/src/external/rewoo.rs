@@ -9,7 +9,8 @@
 //!
 //! - A line `#E1 = Tool[input]` is a step with the id `E1`; it may follow the plan on one line. The input extends from
 //!   the first `[` to the last `]` of the line, or of the lines after it if that one has none. It is one text for the
-//!   first parameter of the tool, which the checks name; an empty one is not an argument.
+//!   first parameter of the tool, which the checks name; an empty one is not an argument. An input that is an object of JSON
+//!   has the arguments by their names.
 //! - `Plan:` becomes the note of the next step. Other lines are ignored if they are words; a line of
 //!   code is an error.
 //! - A reference is `#E1`: as the whole input it preserves the type of the value, inside of it the value is inserted;
@@ -23,17 +24,17 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use planwright_core::plan::{Action, Node, Read, Reference, Source, Step};
+use planwright_core::plan::{Action, Node, NodeKind, Read, Reference, Source, Step};
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, StepId, Value};
 
 use crate::dialect::{Dialect, MatchConfidence};
-use crate::document::{Document, Offsets, ReadLimits, Syntax, quote};
+use crate::document::{Document, Item, ItemKind, Offsets, ReadLimits, Syntax, quote, read_inside};
 use crate::foreign_references::ReferenceForm;
 use crate::lowering::lines::{
     LineContext, ValueBudget, code_advice, code_error, digit_count, for_each_line, line_at,
     next_line, parse_lines, tool_name_length, trimmed,
 };
-use crate::lowering::{Fragment, MarkedText, lower_fragments};
+use crate::lowering::{Fragment, MarkedText, ReferenceSyntax, lower, lower_fragments};
 
 /// The dialect of ReWOO's planner.
 #[derive(Clone, Copy, Debug)]
@@ -237,13 +238,15 @@ fn step(
 ) -> Step {
     let place = context.step(index, draft.range);
     let tool = context.tool(place, draft.tool);
+    let text: Arc<str> = context.source.text()[draft.input.clone()].into();
+    let named = named_arguments(&text, (place, draft.input.clone()), ids, context);
+    let is_named = named.is_some();
     let input = context.part(place, "input", draft.input.clone());
-    let args = Node::literal(Value::empty_object(), input);
+    let args = named.unwrap_or_else(|| Node::literal(Value::empty_object(), input));
     let mut step = Step::new(StepId::new(draft.id), Action::Tool(tool), args);
     step.place = place;
     step.note = draft.plan;
-    let text: Arc<str> = context.source.text()[draft.input.clone()].into();
-    if !text.is_empty() {
+    if !text.is_empty() && !is_named {
         let whole = MarkedText {
             text: &text,
             place: input,
@@ -261,6 +264,48 @@ fn step(
         });
     }
     step
+}
+
+/// The arguments in an input that is an object of JSON.
+fn named_arguments(
+    text: &Arc<str>,
+    (step, range): (Place, Range<usize>),
+    ids: &EvidenceIds,
+    context: &mut LineContext<'_>,
+) -> Option<Node> {
+    if !text.starts_with('{') || Value::from_json(text).is_err() {
+        return None;
+    }
+    let written = Item {
+        kind: ItemKind::Text(Arc::clone(text)),
+        place: context.part(step, "args", range),
+    };
+    let (item, _) = read_inside(context.source, &written, &ReadLimits::default());
+    let mut references = EvidenceReferences { ids, context };
+    Some(lower(&item?, &mut references))
+}
+
+/// The references in the texts of an object.
+struct EvidenceReferences<'e, 'c> {
+    ids: &'e EvidenceIds,
+    context: &'e mut LineContext<'c>,
+}
+
+impl ReferenceSyntax for EvidenceReferences<'_, '_> {
+    fn text(&mut self, text: &Arc<str>, place: Place) -> NodeKind {
+        let whole = MarkedText {
+            text,
+            place,
+            offsets: None,
+        };
+        let borders = (&mut *self.context.source, &mut *self.context.sink);
+        lower_fragments(
+            whole,
+            fragments(text, self.ids),
+            borders,
+            &mut |written, place| Ok(read(written, place)),
+        )
+    }
 }
 
 /// The prefix of a line that says why the next step exists.

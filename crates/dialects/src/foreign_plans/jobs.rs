@@ -19,7 +19,16 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
     let mut last: HashMap<&str, Value> = HashMap::new();
     let mut steps = Vec::new();
     let mut is_complete = has_only(value, &KNOWN);
-    let shared = constants(value, &mut is_complete);
+    let mut shared = constants(value, &mut is_complete);
+    for (name, job) in jobs {
+        let outputs = job.get("outputs").and_then(Value::as_object);
+        for (key, output) in outputs.into_iter().flatten() {
+            shared.insert(
+                format!("needs.{name}.outputs.{key}"),
+                output.as_text()?.to_string(),
+            );
+        }
+    }
     for (name, job) in jobs {
         job.as_object()?;
         let known = [
@@ -30,6 +39,7 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
             "runs_on",
             "timeout-minutes",
             "env",
+            "outputs",
         ];
         is_complete &= has_only(job, &known);
         let own = constants(job, &mut is_complete);

@@ -2,6 +2,8 @@
 //!
 //! A translation is only advice. It has the steps of the plan with fields that the native dialect knows or guesses.
 
+mod arazzo;
+mod editors;
 mod general;
 mod jobs;
 mod messages;
@@ -61,6 +63,8 @@ impl Translation {
 /// The translation of `value`; `None` if it is not a plan of a known system.
 pub(crate) fn translated(value: &Value) -> Option<Translation> {
     state_machine::translation(value)
+        .or_else(|| editors::translation(value))
+        .or_else(|| arazzo::translation(value))
         .or_else(|| jobs::translation(value))
         .or_else(|| workflows::translation(value))
         .or_else(|| stages::translation(value))

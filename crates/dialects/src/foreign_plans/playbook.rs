@@ -6,31 +6,54 @@ use std::sync::Arc;
 use planwright_core::Value;
 
 use super::texts::{replace_references, replaced};
-use super::{Translation, has_only, objects};
+use super::{Translation, has_only, objects, step};
 use crate::foreign_text::program_condition;
 use crate::native::{UsedIds, path_of};
 
 /// The fields of a task beside its module.
-const FIELDS: [&str; 11] = [
+const FIELDS: [&str; 22] = [
     "name",
     "register",
     "when",
     "loop",
     "with_items",
+    "loop_control",
     "ignore_errors",
     "tags",
     "retries",
     "delay",
     "until",
     "vars",
+    "notify",
+    "become",
+    "become_user",
+    "delegate_to",
+    "run_once",
+    "no_log",
+    "changed_when",
+    "failed_when",
+    "environment",
+    "check_mode",
+];
+
+/// Those of them that a plan has no counterpart for.
+const LEFT_OUT: [&str; 6] = [
+    "become",
+    "notify",
+    "delegate_to",
+    "failed_when",
+    "environment",
+    "check_mode",
 ];
 
 /// The fields of a play that have a meaning here, or none for a plan.
-const PLAY: [&str; 6] = [
+const PLAY: [&str; 8] = [
     "name",
     "hosts",
     "connection",
     "gather_facts",
+    "become",
+    "tags",
     "tasks",
     "vars",
 ];
@@ -38,109 +61,67 @@ const PLAY: [&str; 6] = [
 /// The maximum number of tasks.
 const MAX_TASKS: usize = 1000;
 
-/// Returns true for a task, which has its module as a key: `{"name": …, "get_time": {…}, "register": …}`.
-fn is_task(task: &Value) -> bool {
-    let Some(fields) = task.as_object() else {
-        return false;
-    };
-    let mut modules = fields.iter().filter(|(key, _)| !FIELDS.contains(&&***key));
-    let module = modules.next().filter(|(key, value)| {
-        let is_word = !matches!(&***key, "id" | "tool" | "steps" | "hosts" | "tasks");
-        is_word && key.contains(['_', '.', '/']) && value.as_object().is_some()
-    });
-    module.is_some() && modules.next().is_none() && (fields.len() > 1)
+/// The number of retries of a task that runs until a condition holds.
+const DEFAULT_RETRIES: u64 = 3;
+
+/// The tool and the arguments of a task, which has its module as a key: `{"name": …, "get_time": {…}, "register": …}`.
+fn module(task: &Value) -> Option<(&Arc<str>, &Value)> {
+    let is_module = |key: &Arc<str>| !FIELDS.contains(&&**key);
+    let mut modules = task.as_object()?.iter().filter(|(key, _)| is_module(key));
+    let (tool, args) = modules.next().filter(|(key, args)| {
+        let is_word = !matches!(
+            &***key,
+            "id" | "tool" | "steps" | "hosts" | "tasks" | "block"
+        );
+        is_word && matches!(args, Value::Object(_) | Value::Null)
+    })?;
+    modules.next().is_none().then_some((tool, args))
 }
 
-/// The translation of `[{"hosts": …, "tasks": […]}]`, or of the tasks alone.
+/// Returns true for a task outside of a play.
+fn is_task(task: &Value) -> bool {
+    let is_named = |(tool, args): (&Arc<str>, &Value)| {
+        tool.contains(['_', '.', '/']) && args.as_object().is_some()
+    };
+    module(task).is_some_and(is_named) && task.as_object().is_some_and(|fields| fields.len() > 1)
+}
+
+fn is_play(play: &Value) -> bool {
+    let tasks = play.get("tasks").and_then(objects);
+    has_only(play, &PLAY)
+        && tasks.is_some_and(|tasks| {
+            play.get("hosts").is_some() || tasks.iter().all(|task| module(task).is_some())
+        })
+}
+
+/// The translation of `[{"hosts": …, "tasks": […]}]`, of one play, or of the tasks alone.
 pub(super) fn translation(value: &Value) -> Option<Translation> {
     let form = "a playbook of Ansible";
-    let plays = objects(value)?;
-    let is_play = |play: &Value| {
-        play.get("tasks").is_some() && play.get("hosts").is_some() && has_only(play, &PLAY)
-    };
-    let are_tasks = !plays.is_empty() && plays.iter().all(is_task);
+    let single = std::slice::from_ref(value);
+    let plays = objects(value).unwrap_or(single);
     // Tasks of another file may be included.
     let whole = Value::object([("tasks", value.clone())]);
-    let plays = if are_tasks {
+    let plays = if value.as_list().is_some() && plays.iter().all(is_task) {
         std::slice::from_ref(&whole)
     } else {
         plays.iter().all(is_play).then_some(plays)?
     };
     let mut vars: Vec<(Arc<str>, Value)> = Vec::new();
-    let mut steps: Vec<Value> = Vec::new();
-    let mut used = UsedIds::default();
-    let mut names: Vec<String> = Vec::new();
-    let mut before: Option<String> = None;
+    let mut tasks = Tasks::default();
     for play in plays {
         if let Some(variables) = play.get("vars") {
             let variables = variables.as_object()?.iter();
             vars.extend(variables.map(|(key, field)| (Arc::clone(key), field.clone())));
         }
+        tasks.leave_out(play, &["become", "tags"]);
         for task in objects(play.get("tasks")?)? {
-            let is_module = |key: &Arc<str>| !FIELDS.contains(&&**key);
-            let mut modules = task.as_object()?.iter().filter(|(key, _)| is_module(key));
-            let ((tool, args), None) = (modules.next()?, modules.next()) else {
-                return None;
-            };
-            let name = task.get("register").and_then(Value::as_text);
-            let id = match name {
-                Some(name) => {
-                    used.insert(name.to_owned()).then_some(())?;
-                    name.to_owned()
-                }
-                None => used.add_for(tool),
-            };
-            names.push(id.clone());
-            if names.len() > MAX_TASKS {
-                return None;
-            }
-            let mut fields: Vec<(Arc<str>, Value)> = vec![("id".into(), Value::text(id.as_str()))];
-            if let Some(title) = task.get("name") {
-                fields.push(("title".into(), title.clone()));
-            }
-            fields.push(("tool".into(), Value::text(tool.replace('/', "."))));
-            match args {
-                Value::Null => {}
-                Value::Object(_) => fields.push(("args".into(), args.clone())),
-                _ => return None,
-            }
-            if let Some(when) = task.get("when") {
-                let conditions = match when {
-                    Value::List(items) => items.to_vec(),
-                    other => vec![other.clone()],
-                };
-                let conditions = conditions.iter().map(|condition| {
-                    let condition = program_condition(condition.as_text()?, &names)?;
-                    Some(format!("({condition})"))
-                });
-                let conditions = conditions.collect::<Option<Vec<_>>>()?;
-                let joined = match conditions.as_slice() {
-                    [only] => only[1..only.len() - 1].to_owned(),
-                    several => several.join(" && "),
-                };
-                fields.push(("when".into(), Value::text(format!("${{{joined}}}"))));
-            }
-            for key in ["loop", "with_items"] {
-                if let Some(list) = task.get(key) {
-                    fields.push(("for_each".into(), list.clone()));
-                }
-            }
-            if task.get("ignore_errors").and_then(Value::as_bool) == Some(true) {
-                fields.push(("on_error".into(), Value::text("continue")));
-            }
-            if ["retries", "until", "vars"]
-                .iter()
-                .any(|key| task.get(key).is_some())
-            {
-                return None;
-            }
-            if let Some(before) = before.replace(id) {
-                fields.push(("after".into(), Value::list([Value::text(before)])));
-            }
-            steps.push(Value::object(fields));
+            tasks.add(task)?;
         }
     }
-    let translation = Translation::complete(form, steps)?;
+    let translation = Translation {
+        left_out: tasks.left_out,
+        ..Translation::complete(form, tasks.steps)?
+    };
     if vars.is_empty() {
         return Some(translation);
     }
@@ -158,4 +139,129 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
         plan: Value::object([("vars", Value::object(vars)), ("steps", steps)]),
         ..translation
     })
+}
+
+/// The steps of the tasks so far.
+#[derive(Default)]
+struct Tasks {
+    steps: Vec<Value>,
+    used: UsedIds,
+    /// The names in conditions: the ids of the steps, and the item of a loop.
+    names: Vec<String>,
+    before: Option<String>,
+    left_out: Vec<String>,
+}
+
+impl Tasks {
+    /// Adds the step of `task`, which runs after the one before it.
+    fn add(&mut self, task: &Value) -> Option<()> {
+        let (tool, args) = module(task).filter(|_| self.steps.len() < MAX_TASKS)?;
+        task.get("vars").is_none().then_some(())?;
+        let id = match task.get("register").and_then(Value::as_text) {
+            Some(name) => {
+                self.used.insert(name.to_owned()).then_some(())?;
+                name.to_owned()
+            }
+            None => self.used.add_for(tool),
+        };
+        self.names.push(id.clone());
+        let mut fields: Vec<(Arc<str>, Value)> = vec![("id".into(), Value::text(id.as_str()))];
+        if let Some(title) = task.get("name") {
+            fields.push(("title".into(), title.clone()));
+        }
+        fields.push(("tool".into(), Value::text(tool.replace('/', "."))));
+        if args.as_object().is_some() {
+            fields.push(("args".into(), args.clone()));
+        }
+        if let Some(list) = ["loop", "with_items"].iter().find_map(|key| task.get(key)) {
+            fields.push(("for_each".into(), list.clone()));
+            let item = task
+                .get("loop_control")
+                .and_then(|control| control.get("loop_var"));
+            let item = item.and_then(Value::as_text).unwrap_or("item");
+            if item != "item" {
+                fields.push(("as".into(), Value::text(item)));
+            }
+            self.names.push(item.to_owned());
+        }
+        if let Some(when) = task.get("when") {
+            fields.push(("when".into(), self.condition(when)?));
+        }
+        fields.extend(self.attempts(task, &id)?);
+        if task.get("ignore_errors").and_then(Value::as_bool) == Some(true) {
+            fields.push(("on_error".into(), Value::text("continue")));
+        }
+        if let Some(before) = self.before.replace(id) {
+            fields.push(("after".into(), Value::list([Value::text(before)])));
+        }
+        self.leave_out(task, &LEFT_OUT);
+        self.steps.push(Value::object(fields));
+        Some(())
+    }
+
+    fn leave_out(&mut self, value: &Value, keys: &[&str]) {
+        for key in keys.iter().filter(|key| value.get(key).is_some()) {
+            if !self.left_out.iter().any(|known| known == key) {
+                self.left_out.push((*key).to_owned());
+            }
+        }
+    }
+
+    /// The condition `when`; all of a list hold.
+    fn condition(&self, when: &Value) -> Option<Value> {
+        let conditions = when.as_list().unwrap_or(std::slice::from_ref(when));
+        let conditions = conditions.iter().map(|condition| match condition {
+            Value::Bool(value) => Some(value.to_string()),
+            other => program_condition(inside(other.as_text()?), &self.names),
+        });
+        let conditions = conditions.collect::<Option<Vec<_>>>()?;
+        let joined = match conditions.as_slice() {
+            [only] => only.clone(),
+            several => format!("({})", several.join(") && (")),
+        };
+        Some(Value::text(format!("${{{joined}}}")))
+    }
+
+    /// The attempts of `task`: further ones after a failure, or rounds until its output satisfies a condition.
+    fn attempts(&mut self, task: &Value, id: &str) -> Option<Option<(Arc<str>, Value)>> {
+        let count = |key| task.get(key).map(|count| count.as_u64());
+        let (retries, delay) = (count("retries"), count("delay"));
+        if retries.is_none() && task.get("until").is_none() {
+            return Some(None);
+        }
+        let attempts = retries.unwrap_or(Some(DEFAULT_RETRIES))?.checked_add(1)?;
+        let attempts = Value::from_json(&attempts.to_string()).ok()?;
+        let until = task.get("until").map(|until| self.condition(until));
+        let success = format!("${{results.{id}.success}}");
+        let is_success = |until: &Value| until.as_text() == Some(&*success);
+        Some(Some(match until {
+            Some(until) if !is_success(until.as_ref()?) => {
+                if delay.is_some() {
+                    self.left_out.push("delay".to_owned());
+                }
+                (
+                    "repeat".into(),
+                    Value::object([("until", until?), ("max", attempts)]),
+                )
+            }
+            _ => {
+                let delay = delay
+                    .flatten()
+                    .map(|delay| Value::text(format!("{delay}s")));
+                (
+                    "retry".into(),
+                    step([("attempts", Some(attempts)), ("delay", delay)]),
+                )
+            }
+        }))
+    }
+}
+
+/// The inside of `{{ … }}`, or all of `text`.
+fn inside(text: &str) -> &str {
+    let inside = text
+        .trim()
+        .strip_prefix("{{")
+        .and_then(|text| text.strip_suffix("}}"));
+    inside.unwrap_or(text).trim()
 }

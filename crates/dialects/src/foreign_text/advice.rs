@@ -173,7 +173,7 @@ pub(crate) fn advice_of(code: Code, message: &str, reading: &Reading, text: &str
         (false, _) => diagnostic.help(format!("write it as JSON, {JSON_FORM}")),
     };
     let is_replaced = extent == Extent::All && open.is_empty() && calls_all;
-    let edit = is_replaced.then(|| TextEdit::new(0..text.len(), json));
+    let edit = is_replaced.then(|| TextEdit::new(0..text.trim_end().len(), json));
     let mut diagnostics: Diagnostics = [diagnostic.fixes(edit)].into_iter().collect();
     if is_shown {
         let of_plan = open.into_iter().filter(Diagnostic::is_error);

@@ -117,13 +117,6 @@ pub(crate) fn of_typographic_quotes(text: &str) -> Option<Diagnostics> {
     Some(advice_of(Code::NotJson, message, &reading, text))
 }
 
-/// The diagnostics about a plan of ReWOO whose inputs are objects of JSON, which ReWOO does not have.
-pub(crate) fn of_evidence(text: &str) -> Option<Diagnostics> {
-    let plan = formats::evidence(text)?;
-    let message = "the inputs of ReWOO are texts, and these are objects";
-    Some(advice(Code::NotJson, message, &plan, Extent::All, text))
-}
-
 /// The condition `written` in the style of Python or Jinja, whose names are those of steps; `None` if it has no counterpart.
 pub(crate) fn program_condition(written: &str, names: &[String]) -> Option<String> {
     program::condition(written, names)

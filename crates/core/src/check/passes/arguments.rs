@@ -1,6 +1,9 @@
 //! The argument pass: missing, unknown and wrong arguments, and the schemas of steps that extract data.
 
+mod answers;
+mod bound_values;
 mod extraction;
+mod joined;
 mod loops;
 mod names;
 mod values;
@@ -28,6 +31,7 @@ pub(in crate::check) fn check(
     reporter: &mut Reporter<'_>,
 ) {
     let pass = ArgumentPass {
+        resolved,
         types,
         index,
         step,
@@ -64,6 +68,7 @@ pub(in crate::check) fn check(
 }
 
 struct ArgumentPass<'a> {
+    resolved: &'a ResolvedPlan<'a>,
     types: &'a TypeInference<'a>,
     index: u32,
     step: &'a Step,

@@ -1,5 +1,6 @@
 //! Texts that look like the output of a step: `"w.humidity"` in place of `"${w.humidity}"`, or `3` for the step `3`.
 
+use super::seen;
 use crate::check::reporter::Reporter;
 use crate::check::resolved_plan::ResolvedPlan;
 use crate::check::type_inference::TypeInference;
@@ -50,6 +51,52 @@ impl<'a, 'p> PathTextPass<'a, 'p> {
     /// Checks the arguments of a step.
     pub(in crate::check) fn check_step(&mut self, step: &Step, reporter: &mut Reporter<'_>) {
         self.node(&step.args, false, reporter);
+        for text in step.title.iter().chain(&step.note) {
+            self.inserted(text, step, reporter);
+        }
+    }
+
+    /// Warns of references in a text for people.
+    fn inserted(&self, text: &str, step: &Step, reporter: &mut Reporter<'_>) {
+        let mut ids: Vec<&str> = Vec::new();
+        for part in text.split("${").skip(1) {
+            let end = part.find(|sign: char| !sign.is_alphanumeric() && sign != '_');
+            let id = &part[..end.unwrap_or(part.len())];
+            if self.resolved.ids.contains_key(&StepId::new(id)) && !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        // A step that waits for the output shows it elsewhere.
+        ids.retain(|id| !step.after.iter().any(|after| *after.text == **id));
+        if ids.is_empty() {
+            return;
+        }
+        step.each_node(&mut |node, _| {
+            node.each_reference(&mut |reference| {
+                let reads = |id: &str| {
+                    let start = format!("${{{id}");
+                    let rest = reference.text.strip_prefix(&*start);
+                    rest.is_some_and(|rest| {
+                        !rest.starts_with(|sign: char| sign.is_alphanumeric() || sign == '_')
+                    })
+                };
+                ids.retain(|id| !reads(id));
+            });
+        });
+        if ids.is_empty() || reporter.count_if_full(Severity::Warning) {
+            return;
+        }
+        let message = format!(
+            "`${{{}}}` stays text in the words for people of `{}`, which do not make it wait either",
+            ids.join("}`, `${"),
+            step.id
+        );
+        let help = format!(
+            "write `\"after\": [\"{}\"]`, so that the output is there before the step begins",
+            ids.join("\", \"")
+        );
+        let diagnostic = reporter.warning(Code::MalformedReference, step.place, message);
+        reporter.push(diagnostic.help(help));
     }
 
     /// Warns of an output that is the number of a step.
@@ -101,17 +148,7 @@ impl<'a, 'p> PathTextPass<'a, 'p> {
         };
         self.left = left;
         match value {
-            Value::Text(text) => {
-                if self.is_output(text, is_output) && !reporter.count_if_full(Severity::Warning) {
-                    let place = reporter.descend(place, path);
-                    let message =
-                        format!("`{text}` is only text here, and not the output of a step");
-                    let diagnostic = reporter
-                        .warning(Code::MalformedReference, place, message)
-                        .help(format!("did you mean `${{{text}}}`?"));
-                    reporter.push(diagnostic);
-                }
-            }
+            Value::Text(text) => self.text(text, place, path, is_output, reporter),
             Value::List(items) => {
                 for (index, item) in items.iter().enumerate() {
                     path.push(PointerSegment::Index(index));
@@ -130,36 +167,87 @@ impl<'a, 'p> PathTextPass<'a, 'p> {
         }
     }
 
-    /// Returns true if `text` is the id of a step and a path that its output has. In an output, such a path may also be unknown.
-    fn is_output(&self, text: &str, is_in_output: bool) -> bool {
-        if text.len() > MAX_LENGTH {
-            return false;
-        }
-        let Some((id, rest)) = text.split_once('.') else {
-            return false;
+    /// Reports a text that is the id of a step and a path: an error in the output, or if the step's output has the path.
+    fn text(
+        &self,
+        text: &str,
+        place: Place,
+        path: &[PointerSegment],
+        is_in_output: bool,
+        reporter: &mut Reporter<'_>,
+    ) {
+        let Some((index, segments)) = self.path_in(text) else {
+            return;
         };
+        let declared = self.types.output_type(index).at(&segments);
+        let is_found = matches!(declared, PathLookup::Found(_));
+        let lookup = match declared {
+            PathLookup::Unknown | PathLookup::Unlisted { .. } => {
+                // `notes.txt` is a file.
+                if FILE_ENDINGS
+                    .iter()
+                    .any(|ending| text.ends_with(&format!(".{ending}")))
+                {
+                    return;
+                }
+                seen::answer_type(self.resolved, index, false)
+                    .map_or(PathLookup::Unknown, |(_, answer)| answer.at(&segments))
+            }
+            other => other,
+        };
+        let severity = if is_found || is_in_output {
+            Severity::Error
+        } else {
+            Severity::Warning
+        };
+        let id = text.split('.').next().unwrap_or_default();
+        let help = match lookup {
+            PathLookup::Found(_) => format!("write `${{{text}}}`"),
+            PathLookup::Unknown => format!(
+                "write `${{{text}}}`; the fields of `{id}` are not checked, since its tool declares no output schema"
+            ),
+            PathLookup::Impossible { known, matched } | PathLookup::Unlisted { known, matched } => {
+                let Some(Segment::Key(written)) = segments.get(matched) else {
+                    return;
+                };
+                let names = || known.names().map(|name| &**name);
+                match reporter.nearest(written, names()) {
+                    Some(near) => {
+                        let mut parts: Vec<&str> = text.split('.').collect();
+                        if let Some(part) = parts.get_mut(matched + 1) {
+                            *part = near;
+                        }
+                        format!("write `${{{}}}`", parts.join("."))
+                    }
+                    None if is_in_output => reporter
+                        .advice(written, "fields", names())
+                        .unwrap_or_else(|| format!("write `${{{text}}}`")),
+                    None => return,
+                }
+            }
+        };
+        if reporter.count_if_full(severity) {
+            return;
+        }
+        let place = reporter.descend(place, path);
+        let message = format!("`{text}` is only text here, and not the output of a step");
+        let diagnostic = reporter
+            .with_severity(severity, Code::MalformedReference, place, message)
+            .help(format!("{help}; for the text itself, `${{\"{text}\"}}`"));
+        reporter.push(diagnostic);
+    }
+
+    /// The step and the path that `text` names: `w.humidity`.
+    fn path_in(&self, text: &str) -> Option<(u32, Vec<Segment>)> {
+        let (id, rest) = text.split_once('.').filter(|_| text.len() <= MAX_LENGTH)?;
         let is_name = |part: &str| {
             part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
                 && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         };
-        if !rest.split('.').all(is_name) {
-            return false;
-        }
-        let Some(index) = self.resolved.ids.get(&StepId::new(id)) else {
-            return false;
-        };
-        let path: Vec<Segment> = rest
-            .split('.')
-            .map(|part| Segment::Key(part.into()))
-            .collect();
-        match self.types.output_type(*index).at(&path) {
-            PathLookup::Found(_) => true,
-            // `notes.txt` is a file.
-            PathLookup::Unknown | PathLookup::Unlisted { .. } => {
-                is_in_output && !FILE_ENDINGS.contains(&rest)
-            }
-            PathLookup::Impossible { .. } => false,
-        }
+        rest.split('.').all(is_name).then_some(())?;
+        let index = self.resolved.ids.get(&StepId::new(id))?;
+        let segments = rest.split('.').map(|part| Segment::Key(part.into()));
+        Some((*index, segments.collect()))
     }
 }
 

@@ -101,16 +101,19 @@ fn name_step(step: &mut Step, catalog: &Catalog, reporter: &mut Reporter<'_>) {
 
 /// Returns the names of the tool's parameters: required ones first, each kind in schema order.
 fn parameters(tool: &Tool) -> Vec<Arc<str>> {
-    let schema = tool.input.as_value();
-    let required: HashSet<&str> = schema
-        .get("required")
-        .and_then(Value::as_list)
-        .unwrap_or_default()
-        .iter()
-        .filter_map(Value::as_text)
-        .collect();
+    let required = required(&tool.input);
     let mut names = properties(tool.input.structure());
-    names.sort_by_key(|name| !required.contains(&**name));
+    names.sort_by_key(|name| !required.contains(name));
+    names
+}
+
+/// The names of the required parameters, in schema order.
+pub(super) fn required(schema: &Schema) -> Vec<Arc<str>> {
+    let listed = schema.as_value().get("required");
+    let listed = listed.and_then(Value::as_list).unwrap_or_default();
+    let required: HashSet<&str> = listed.iter().filter_map(Value::as_text).collect();
+    let mut names = properties(schema.structure());
+    names.retain(|name| required.contains(&**name));
     names
 }
 
@@ -287,7 +290,16 @@ pub(super) fn text_advice(wanted: &Type, reference: &Reference, found: &Type) ->
 
 /// Names the fields of the given value that would fit in place of the whole.
 pub(super) fn fitting_fields(wanted: &Type, found: &Type) -> Option<String> {
-    let fields: Vec<Arc<str>> = properties(found)
+    match fitting_names(wanted, found).as_slice() {
+        [] => None,
+        [one] => Some(format!("its field `{one}` fits")),
+        fields => Some(format!("its fields `{}` fit", fields.join("`, `"))),
+    }
+}
+
+/// The fields of `found` that fit, as far as a message names them.
+pub(super) fn fitting_names(wanted: &Type, found: &Type) -> Vec<Arc<str>> {
+    properties(found)
         .into_iter()
         .filter(|name| {
             let shape = found.property(name);
@@ -297,12 +309,7 @@ pub(super) fn fitting_fields(wanted: &Type, found: &Type) -> Option<String> {
             })
         })
         .take(MAX_FITTING)
-        .collect();
-    match fields.as_slice() {
-        [] => None,
-        [one] => Some(format!("its field `{one}` fits")),
-        _ => Some(format!("its fields `{}` fit", fields.join("`, `"))),
-    }
+        .collect()
 }
 
 /// Returns the fields that a type describes by name.

@@ -18,17 +18,10 @@ pub(super) fn check(
     let Some(step) = resolved.step(on) else {
         return;
     };
-    let (Action::Tool(_), Some(tool)) = (&step.action, resolved.tool(on)) else {
-        return;
-    };
-    let Some(seen) = tool.seen.as_deref().filter(|seen| seen.calls > 0) else {
-        return;
-    };
-    // The output of a failed step may be another value.
-    if !tool.output.is_any() || matches!(step.on_error, OnError::Output(_)) {
-        return;
-    }
     let is_own = usage.step.is_some_and(|(index, _)| index == on);
+    let Some((calls, answer)) = answer_type(resolved, on, is_own) else {
+        return;
+    };
     let (path, noun) = match (&read.source, read.path.split_first()) {
         (Source::Step(_), _) => (read.path.as_slice(), "output"),
         (Source::Result(_), Some((Segment::Key(data), rest))) if &**data == "data" => {
@@ -36,7 +29,7 @@ pub(super) fn check(
         }
         _ => return,
     };
-    let (known, matched) = match output_type(step, seen, is_own).at(path) {
+    let (known, matched) = match answer.at(path) {
         PathLookup::Impossible { known, matched } | PathLookup::Unlisted { known, matched } => {
             (known, matched)
         }
@@ -46,11 +39,11 @@ pub(super) fn check(
         return;
     }
     let what = format!("the {noun} of `{}`", step.id);
-    let answers = match seen.calls {
+    let answers = match calls {
         1 => "the only answer".to_owned(),
         calls => format!("none of the {calls} answers"),
     };
-    let had = if seen.calls == 1 {
+    let had = if calls == 1 {
         "of its tool so far does not have"
     } else {
         "of its tool so far had"
@@ -63,6 +56,22 @@ pub(super) fn check(
     let diagnostic = reporter.warning(Code::UnseenPath, usage.reference.place, message);
     let diagnostic = suggest_fields(diagnostic, path.get(matched), &known, reporter);
     reporter.push(diagnostic);
+}
+
+/// Returns the number of answers that the tool of the step `index` gave so far, and the type of the step's output by these
+/// answers; `None` if the tool declares its output.
+pub(super) fn answer_type(
+    resolved: &ResolvedPlan<'_>,
+    index: u32,
+    is_own: bool,
+) -> Option<(u64, Type)> {
+    let (step, tool) = (resolved.step(index)?, resolved.tool(index)?);
+    let seen = tool.seen.as_deref().filter(|seen| seen.calls > 0)?;
+    // The output of a failed step may be another value.
+    let is_known = matches!(step.action, Action::Tool(_))
+        && tool.output.is_any()
+        && !matches!(step.on_error, OnError::Output(_));
+    is_known.then(|| (seen.calls, output_type(step, seen, is_own)))
 }
 
 /// Returns the type of the output of `step`; of one round, if the step itself reads it.

@@ -18,7 +18,7 @@ use planwright_core::{Code, Diagnostic, Diagnostics, TextEdit, Value};
 use self::block::Blocks;
 use self::series::{list_of_calls, pipeline};
 use self::statement::CallStatement;
-pub(super) use self::words::{calls_tool, without_client};
+pub(super) use self::words::{calls_tool, invoked, without_client};
 use crate::dialect::Dialect;
 use crate::document::{ReadLimits, quote, read_lines};
 use crate::lowering::lines::{line_at, next_line};

@@ -212,6 +212,8 @@ impl CallStatement {
         }
         let mut names = names.into_iter();
         let tool = words::without_client(tool);
+        let is_object = inside.trim_start().starts_with('{');
+        let tool = words::invoked(tool).filter(|_| is_object).unwrap_or(tool);
         let (tool, arguments) = if words::calls_tool(tool) {
             named_call(inside, ids)?
         } else {

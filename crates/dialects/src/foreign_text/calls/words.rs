@@ -251,6 +251,13 @@ pub(in crate::foreign_text) fn without_client(tool: &str) -> &str {
     }
 }
 
+/// The tool in `f.invoke`, whose only argument is the object of all arguments.
+pub(in crate::foreign_text) fn invoked(tool: &str) -> Option<&str> {
+    let (name, method) = tool.rsplit_once('.')?;
+    let is_call = matches!(method, "invoke" | "ainvoke" | "run" | "arun");
+    (is_call && !CLIENTS.contains(&name)).then_some(name)
+}
+
 /// Returns true if `tool` is a function that calls the tool that its first argument names.
 pub(in crate::foreign_text) fn calls_tool(tool: &str) -> bool {
     let functions = [

@@ -289,7 +289,9 @@ pub(super) fn of_program(text: &str) -> Option<Value> {
 pub(super) fn with_names(plan: &Value) -> Option<Value> {
     let steps = plan.get("steps")?.as_list()?;
     let ids = steps.iter().filter_map(|step| step.get("id")?.as_text());
-    let names: HashMap<String, String> = ids.map(|id| (id.to_string(), path_of(id))).collect();
+    let mut names: HashMap<String, String> = ids.map(|id| (id.to_string(), path_of(id))).collect();
+    let items = steps.iter().filter_map(|step| step.get("as")?.as_text());
+    names.extend(items.map(|item| (item.to_owned(), item.to_owned())));
     let steps = steps.iter().map(|step| {
         let fields = step.as_object()?.iter().map(|(key, field)| {
             let field = match &**key {

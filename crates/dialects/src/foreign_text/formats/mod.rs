@@ -6,6 +6,7 @@ mod csv;
 mod diagrams;
 mod forms;
 mod hcl;
+mod lists;
 mod makefiles;
 mod shell;
 
@@ -33,6 +34,7 @@ pub(super) fn plan(text: &str) -> Option<(&'static str, Value)> {
         .or_else(|| Some(("a makefile", makefiles::plan(text)?)))
         .or_else(|| Some(("a table", csv::plan(text)?)))
         .or_else(|| Some(("a form", forms::plan(text)?)))
+        .or_else(|| Some(("a list of words", lists::plan(text)?)))
         .or_else(|| Some(("a script", shell::plan(text)?)))
 }
 
@@ -47,37 +49,6 @@ pub(super) fn with_straight_quotes(text: &str) -> Option<Value> {
     let straight = text.replace(['“', '”', '„', '‟'], "\"");
     let value = Value::from_json(straight.trim()).ok()?;
     (value.as_object().is_some() || value.as_list().is_some()).then_some(value)
-}
-
-/// The plan in lines of ReWOO, `#E1 = tool[{"name": value}]`.
-pub(super) fn evidence(text: &str) -> Option<Value> {
-    if text.len() > MAX_BYTES {
-        return None;
-    }
-    let mut drafts: Vec<Draft> = Vec::new();
-    for line in text.lines().map(str::trim) {
-        let start = match line.strip_prefix("Plan:") {
-            Some(rest) => match rest.find("#E") {
-                Some(at) if rest[at..].contains('[') && rest[at..].contains('=') => &rest[at..],
-                _ => continue,
-            },
-            None if line.is_empty() => continue,
-            None => line,
-        };
-        let (id, call) = start.strip_prefix('#')?.split_once('=')?;
-        let (tool, input) = call.trim().split_once('[')?;
-        let input = Value::from_json(input.strip_suffix(']')?).ok()?;
-        input.as_object()?;
-        drafts.push(Draft {
-            id: id.trim().to_owned(),
-            fields: vec![
-                ("tool".into(), Value::text(tool.trim())),
-                ("args".into(), input),
-            ],
-            after: Vec::new(),
-        });
-    }
-    plan_of(drafts)
 }
 
 /// A step of another format.
@@ -121,6 +92,9 @@ fn plan_of(drafts: Vec<Draft>) -> Option<Value> {
 
 /// The fields of a step that makes the call `written`, such as `f(x=1)`; `names` are the steps that it may refer to.
 fn call(written: &str, names: &[String]) -> Option<Vec<(Arc<str>, Value)>> {
+    if !written.contains('(') {
+        return worded_call(written, names);
+    }
     let plan = program::call(written, names)?;
     let [step] = plan.get("steps")?.as_list()? else {
         return None;
@@ -132,6 +106,42 @@ fn call(written: &str, names: &[String]) -> Option<Vec<(Arc<str>, Value)>> {
             .map(|(key, field)| (Arc::clone(key), field.clone()))
             .collect(),
     )
+}
+
+/// The fields of the step that makes the call `f x=1 y=a.b`, whose values are written without quotes.
+fn worded_call(written: &str, names: &[String]) -> Option<Vec<(Arc<str>, Value)>> {
+    let written = written.trim();
+    let (tool, mut rest) = written.split_once(' ').unwrap_or((written, ""));
+    let is_name = |name: &str| {
+        let is_part = |sign: char| sign.is_alphanumeric() || "_-.".contains(sign);
+        !name.is_empty() && name.chars().all(is_part)
+    };
+    let mut args: Vec<(Arc<str>, Value)> = Vec::new();
+    // A plain word says what a node is about.
+    (is_name(tool) && (tool.contains(['_', '-', '.']) || !rest.is_empty())).then_some(())?;
+    while !rest.trim().is_empty() {
+        let (name, after) = rest.trim_start().split_once('=')?;
+        is_name(name).then_some(())?;
+        // The value ends before the next name.
+        let mut ends = after.match_indices(' ').map(|(at, _)| at);
+        let end = ends.find(|at| {
+            let next = after[*at..].trim_start();
+            next.split_once('=').is_some_and(|(name, _)| is_name(name))
+        });
+        let (value, behind) = after.split_at(end.unwrap_or(after.len()));
+        let root = value.split(['.', '[']).next().unwrap_or_default();
+        let value = if names.iter().any(|name| name == root) {
+            Value::text(format!("${{{value}}}"))
+        } else {
+            scalar(value)
+        };
+        args.push((Arc::from(name), value));
+        rest = behind;
+    }
+    Some(vec![
+        ("tool".into(), Value::text(tool)),
+        ("args".into(), Value::object(args)),
+    ])
 }
 
 /// `value` with references in place of names in its texts: `{a}`, `{{a.b}}`, `$a`, `${a}`, `$(a)`, `<a>`.

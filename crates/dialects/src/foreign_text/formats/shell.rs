@@ -17,6 +17,8 @@ pub(super) fn plan(text: &str) -> Option<Value> {
     let joined = text.replace("\\\n", " ");
     let mut parallel: Vec<Statement> = Vec::new();
     let mut statements = Vec::new();
+    // The loops around a command, each with the statements before it.
+    let mut loops: Vec<(String, Expression, Vec<Statement>)> = Vec::new();
     for line in joined.lines() {
         let line = line.trim();
         let is_setting = line.starts_with("set -") || line.starts_with("set +");
@@ -24,7 +26,30 @@ pub(super) fn plan(text: &str) -> Option<Value> {
             continue;
         }
         for command in separated(line, &["&&", ";"])? {
-            if command.is_empty() {
+            let command = command.strip_prefix("do ").unwrap_or(command).trim();
+            if command.is_empty() || command == "do" {
+                continue;
+            }
+            if let Some((name, list)) = command
+                .strip_prefix("for ")
+                .and_then(|rest| rest.split_once(" in "))
+            {
+                script.names.push(name.trim().to_owned());
+                let items = words(list)?;
+                let items = items.iter().map(|word| script.value(word));
+                let list = Expression::List(items.collect::<Option<Vec<_>>>()?);
+                loops.push((
+                    name.trim().to_owned(),
+                    list,
+                    std::mem::take(&mut statements),
+                ));
+                continue;
+            }
+            if command == "done" {
+                let (name, list, before) = loops.pop()?;
+                script.has_own_form = true;
+                let body = std::mem::replace(&mut statements, before);
+                statements.push(Statement::ForEach(name, list, body));
                 continue;
             }
             if command == "wait" {
@@ -37,8 +62,11 @@ pub(super) fn plan(text: &str) -> Option<Value> {
             }
         }
     }
+    // A file that is not read again is more than the name of a result.
+    let is_read = |file: &String| text.matches(&**file).nth(1).is_some();
+    script.files.keys().all(is_read).then_some(())?;
     // A command in the background that is not waited for has no counterpart.
-    (parallel.is_empty() && script.has_own_form).then_some(())?;
+    (parallel.is_empty() && loops.is_empty() && script.has_own_form).then_some(())?;
     with_names(&of_statements(&statements)?)
 }
 
@@ -98,8 +126,14 @@ impl Script {
             let value = match inside {
                 Some(inside) => {
                     self.has_own_form = true;
-                    let (tool, arguments) = self.call(inside)?;
-                    Expression::call(&tool, arguments)
+                    let parts = separated(inside, &["|"])?;
+                    let (tool, arguments) = self.call(parts.first()?)?;
+                    let call = Expression::call(&tool, arguments);
+                    match parts.as_slice() {
+                        [_] => call,
+                        [_, filter] => selected(call, filter)?,
+                        _ => return None,
+                    }
                 }
                 None => {
                     let words = words(value)?;
@@ -131,7 +165,7 @@ impl Script {
         let call = Expression::call(&tool, arguments);
         match parts.as_slice() {
             [_] => Some(Statement::Run(call)),
-            [_, file] if !file.contains(' ') && !file.starts_with('>') => {
+            [_, file] if !file.contains([' ', '$']) && !file.starts_with('>') => {
                 let is_part = |sign: char| sign.is_alphanumeric() || sign == '_';
                 let name = file.rsplit('/').next()?.split('.').next()?;
                 let name: String = name.chars().filter(|sign| is_part(*sign)).collect();
@@ -304,6 +338,19 @@ impl Script {
             .any(|known| known == name)
             .then(|| (name.to_owned(), rest))
     }
+}
+
+/// The field of `value` that a command such as `jq -r .a.b` selects.
+fn selected(value: Expression, command: &str) -> Option<Expression> {
+    let path = command.trim().strip_prefix("jq ")?.trim();
+    let path = path.strip_prefix("-r ").unwrap_or(path).trim();
+    let path = path.trim_matches(['\'', '"']).strip_prefix('.')?;
+    let is_part = |sign: char| sign.is_alphanumeric() || sign == '_' || sign == '.';
+    path.chars().all(is_part).then_some(())?;
+    let fields = path.split('.').filter(|field| !field.is_empty());
+    Some(fields.fold(value, |value, field| {
+        Expression::Field(value.into(), field.to_owned())
+    }))
 }
 
 /// Commands of a shell, which are no tools.

@@ -8,7 +8,7 @@ use planwright_core::Value;
 use super::graphs::STATE;
 use super::syntax::{Expression, ProgramArgument, Statement};
 use super::values::reference;
-use crate::foreign_text::calls::{calls_tool, without_client};
+use crate::foreign_text::calls::{calls_tool, invoked, without_client};
 use crate::native::{UsedIds, path_of};
 
 /// The maximum number of steps in advice.
@@ -177,6 +177,12 @@ impl Builder {
         if self.is_known(first) && !self.tools.contains(*first) {
             return None;
         }
+        if ACTIVITIES.contains(last) {
+            let (activity, arguments) = arguments.split_first()?;
+            let name = activity.value.dotted();
+            let tool = activity.value.as_text().or_else(|| name.last().copied())?;
+            return Some((tool.to_owned(), arguments));
+        }
         let is_caller = calls_tool(last)
             || matches!(*last, "call" | "invoke" | "execute" | "tool")
                 && arguments
@@ -210,7 +216,16 @@ impl Builder {
             return None;
         }
         let written = names.join(".");
-        Some((without_client(&written).to_owned(), arguments))
+        let written = without_client(&written);
+        let is_object = matches!(
+            arguments,
+            [ProgramArgument {
+                value: Expression::Object(_),
+                ..
+            }]
+        );
+        let tool = invoked(written).filter(|_| is_object).unwrap_or(written);
+        Some((tool.to_owned(), arguments))
     }
 
     /// The output of a call of a tool, whose step has the id `name` if that is free.
@@ -223,11 +238,38 @@ impl Builder {
         let (tool, arguments) = self.tool(function, arguments)?;
         let mut fields: Vec<(Arc<str>, Value)> = Vec::new();
         let mut positional = Vec::new();
-        for (index, argument) in arguments.iter().enumerate() {
+        let mut options = Vec::new();
+        let is_activity = function
+            .dotted()
+            .last()
+            .is_some_and(|last| ACTIVITIES.contains(last));
+        let own: Vec<&ProgramArgument> = arguments
+            .iter()
+            .filter(|argument| !is_activity || argument.name.is_none())
+            .filter(|argument| argument.name.as_deref() != Some("wait_for"))
+            .collect();
+        let waits_for = arguments
+            .iter()
+            .find(|argument| argument.name.as_deref() == Some("wait_for"));
+        if let Some(Expression::List(names)) = waits_for.map(|argument| &argument.value) {
+            for name in names {
+                let path = self.expression(name)?;
+                self.has_run_before(&path)?;
+            }
+        } else if waits_for.is_some() {
+            return None;
+        }
+        for argument in arguments
+            .iter()
+            .filter(|argument| is_activity && argument.name.is_some())
+        {
+            options.extend(activity_option(argument)?);
+        }
+        for (index, argument) in own.iter().enumerate() {
             match (&argument.name, &argument.value) {
                 // The object of all arguments.
                 (name, Expression::Object(object))
-                    if arguments.len() == 1
+                    if own.len() == 1
                         && index == 0
                         && name.as_deref().is_none_or(|name| OF_ALL.contains(&name)) =>
                 {
@@ -251,7 +293,19 @@ impl Builder {
         if !positional.is_empty() {
             step.push(("positional".into(), Value::list(positional)));
         }
+        step.extend(options);
         self.push(name, &tool, step)
+    }
+
+    /// Makes the next steps wait for the step whose output is at `path`.
+    fn has_run_before(&mut self, path: &str) -> Option<()> {
+        let step = self.steps.iter().find(|step| path_of(&step.id) == path)?;
+        let id = step.id.clone();
+        self.readers.retain(|reader| *reader != id);
+        if !self.writers.contains(&id) {
+            self.writers.push(id);
+        }
+        Some(())
     }
 
     /// Adds a step with `fields`, and returns its path.
@@ -709,4 +763,38 @@ impl Builder {
             }
         }
     }
+}
+
+/// Functions of Temporal that call the activity in their first argument.
+const ACTIVITIES: [&str; 4] = [
+    "execute_activity",
+    "execute_local_activity",
+    "execute_activity_method",
+    "executeActivity",
+];
+
+/// The field of a step for an option of an activity; empty if the option says nothing about a plan. `None` if it is not known.
+fn activity_option(option: &ProgramArgument) -> Option<Option<(Arc<str>, Value)>> {
+    let named = |wanted: &str| match &option.value {
+        Expression::Call(_, arguments) => arguments
+            .iter()
+            .find(|argument| argument.name.as_deref() == Some(wanted))
+            .and_then(|argument| match &argument.value {
+                Expression::Literal(number @ Value::Number(_)) => Some(number.clone()),
+                _ => None,
+            }),
+        _ => None,
+    };
+    Some(match option.name.as_deref()? {
+        "start_to_close_timeout" | "schedule_to_close_timeout" => {
+            let units = [("seconds", "s"), ("minutes", "m"), ("hours", "h")];
+            let time = units
+                .iter()
+                .find_map(|(name, unit)| Some(format!("{}{unit}", named(name)?.to_json())))?;
+            Some(("timeout".into(), Value::text(time)))
+        }
+        "retry_policy" => Some(("retry".into(), named("maximum_attempts")?)),
+        "task_queue" | "heartbeat_timeout" | "schedule_to_start_timeout" | "activity_id" => None,
+        _ => return None,
+    })
 }

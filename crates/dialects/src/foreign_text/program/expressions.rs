@@ -32,6 +32,22 @@ const OPERATORS: [&[&str]; 7] = [
     &["*", "/", "%"],
 ];
 
+/// The tests of Jinja that are about the outcome of a task or the presence of a value, each with the test that it is, or is the
+/// opposite of.
+const TESTS: [(&str, &str, bool); 11] = [
+    ("succeeded", "succeeded", false),
+    ("success", "succeeded", false),
+    ("successful", "succeeded", false),
+    ("changed", "succeeded", false),
+    ("failed", "succeeded", true),
+    ("failure", "succeeded", true),
+    ("defined", "defined", false),
+    ("undefined", "defined", true),
+    ("skipped", "defined", true),
+    ("none", "defined", true),
+    ("null", "defined", true),
+];
+
 /// The level of comparisons in [`OPERATORS`], before which `not` is read.
 const COMPARISONS: usize = 3;
 
@@ -140,6 +156,15 @@ impl<'t> ProgramParser<'t> {
                 return None;
             }
             self.at += 1;
+            if operator == "is"
+                && let Some((test, negates)) = self.test()
+            {
+                left = Expression::Binary("is", left.into(), Expression::Name(test).into());
+                if negates {
+                    left = Expression::Not(left.into());
+                }
+                continue;
+            }
             let (operator, negates) = match operator {
                 "or" => ("||", false),
                 "and" => ("&&", false),
@@ -169,6 +194,18 @@ impl<'t> ProgramParser<'t> {
             }
         }
         Some(left)
+    }
+
+    /// The test of Jinja after `is`, and whether the opposite is meant: `not failed` is `succeeded`.
+    fn test(&mut self) -> Option<(String, bool)> {
+        let start = self.at;
+        let is_not = self.take_word("not");
+        let found = TESTS.iter().find(|(word, ..)| self.take_word(word));
+        let Some((_, test, negates)) = found else {
+            self.at = start;
+            return None;
+        };
+        Some(((*test).to_owned(), *negates != is_not))
     }
 
     fn nested(&mut self, level: usize) -> Option<Expression> {

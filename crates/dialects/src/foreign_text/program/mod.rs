@@ -481,6 +481,7 @@ impl Builder {
                     _ => self.expression(value).map(|_| ()),
                 }
             }
+            Expression::Binary(">>", before, after) => self.edge(before, after).map(|_| ()),
             Expression::Comprehension(_) => self.expression(value).map(|_| ()),
             _ => None,
         }
@@ -576,6 +577,48 @@ impl Builder {
             self.add_list(&target, path)?;
         }
         Some(())
+    }
+
+    /// Reads `a >> b >> c`, where each step waits for the one before it. Returns the last ones.
+    fn edge(&mut self, before: &Expression, after: &Expression) -> Option<Vec<String>> {
+        let ends = |builder: &mut Self, side: &Expression| match side {
+            Expression::Binary(">>", before, after) => builder.edge(before, after),
+            Expression::List(items) => items.iter().map(|item| builder.step_id(item)).collect(),
+            other => Some(vec![builder.step_id(other)?]),
+        };
+        let (before, after) = (ends(self, before)?, ends(self, after)?);
+        for step in self
+            .steps
+            .iter_mut()
+            .filter(|step| after.contains(&step.id))
+        {
+            let old = step.fields.iter().position(|(key, _)| &**key == "after");
+            let old = old.map(|at| step.fields.remove(at).1);
+            let mut ids: Vec<Value> = old
+                .iter()
+                .filter_map(Value::as_list)
+                .flatten()
+                .cloned()
+                .collect();
+            for id in &before {
+                let id = Value::text(id.as_str());
+                if !ids.contains(&id) {
+                    ids.push(id);
+                }
+            }
+            step.fields.push(("after".into(), Value::list(ids)));
+        }
+        Some(after)
+    }
+
+    /// The id of the step whose output `expression` is.
+    fn step_id(&mut self, expression: &Expression) -> Option<String> {
+        let path = self.expression(expression)?;
+        let step = self
+            .steps
+            .iter()
+            .find(|step| crate::native::path_of(&step.id) == path)?;
+        Some(step.id.clone())
     }
 
     /// Assigns the list `path` to `target`; an expression becomes a separate step.

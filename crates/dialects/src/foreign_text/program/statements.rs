@@ -98,10 +98,7 @@ impl ProgramParser<'_> {
                 self.import();
                 return Some(());
             }
-            "class" => {
-                self.class()?;
-                return Some(());
-            }
+            "class" => return self.class(found),
             "pass" | "end" | "done" => {
                 self.at += 1;
                 return Some(());
@@ -153,8 +150,30 @@ impl ProgramParser<'_> {
     }
 
     /// Skips a class that declares fields only.
-    fn class(&mut self) -> Option<()> {
+    fn class(&mut self, found: &mut Vec<Statement>) -> Option<()> {
         let indentation = self.indentation();
+        let start = self.at;
+        // A class with methods is a group of functions.
+        while !self.is_sign(":") && self.line().is_none() && self.at < self.tokens.len() {
+            self.at += 1;
+        }
+        let is_function = |statement: &Statement| matches!(statement, Statement::Define(..));
+        if let Some(methods) = self
+            .block(indentation)
+            .filter(|all| all.iter().all(is_function))
+        {
+            found.extend(methods.into_iter().map(|method| match method {
+                Statement::Define(name, mut function) => {
+                    function
+                        .parameters
+                        .retain(|parameter| !matches!(&*parameter.name, "self" | "cls"));
+                    Statement::Define(name, function)
+                }
+                other => other,
+            }));
+            return Some(());
+        }
+        self.at = start;
         self.skip_line();
         while self.line().is_some_and(|line| line > indentation) {
             self.at += 1;

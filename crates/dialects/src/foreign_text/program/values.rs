@@ -132,6 +132,13 @@ impl Builder {
                 format!("{{{}}}", fields.collect::<Option<Vec<_>>>()?.join(", "))
             }
             Expression::Binary("in", left, right) => self.membership(left, right)?,
+            Expression::Binary("is", of, test) => match &**test {
+                Expression::Name(test) if test == "succeeded" => {
+                    let path = self.expression(of)?;
+                    (!path.contains(['.', '[', ' '])).then(|| format!("results.{path}.success"))?
+                }
+                _ => format!("({} ?? null) != null", self.expression(of)?),
+            },
             Expression::Binary(operator, left, right) => {
                 let is_known = matches!(
                     *operator,
@@ -177,7 +184,9 @@ impl Builder {
             Expression::Binary(..) | Expression::Choice(..) | Expression::Template(_)
         );
         Some(
-            if is_compound && !written.ends_with(')') || written.contains(" ?? ") {
+            if (is_compound && !written.ends_with(')'))
+                || (written.contains(" ?? ") && !is_bracketed(&written))
+            {
                 format!("({written})")
             } else {
                 written
@@ -481,7 +490,7 @@ fn is_truth(expression: &Expression) -> bool {
     match expression {
         Expression::Literal(value) => value.as_bool().is_some(),
         Expression::Not(_)
-        | Expression::Binary("==" | "!=" | "<" | "<=" | ">" | ">=" | "in", ..) => true,
+        | Expression::Binary("==" | "!=" | "<" | "<=" | ">" | ">=" | "in" | "is", ..) => true,
         Expression::Binary("&&" | "||", left, right) => is_truth(left) && is_truth(right),
         _ => false,
     }
@@ -500,4 +509,24 @@ fn is_text(expression: &Expression) -> bool {
 
 fn is_conversion(function: &Expression) -> bool {
     matches!(function, Expression::Name(name) if matches!(name.as_str(), "str" | "String"))
+}
+
+/// Returns true if one pair of brackets is around all of `written`.
+fn is_bracketed(written: &str) -> bool {
+    let mut depth = 0;
+    let Some(inside) = written
+        .strip_prefix('(')
+        .and_then(|text| text.strip_suffix(')'))
+    else {
+        return false;
+    };
+    let stays_inside = inside.chars().all(|sign| {
+        depth += match sign {
+            '(' => 1,
+            ')' => -1,
+            _ => 0,
+        };
+        depth >= 0
+    });
+    stays_inside && depth == 0 && !inside.contains(['\'', '"'])
 }

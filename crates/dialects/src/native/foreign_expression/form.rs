@@ -132,7 +132,7 @@ pub(super) fn negated(form: &Form) -> Form {
 /// The text with the content `inside`, which has escapes as other languages have.
 pub(super) fn text(inside: &str) -> Form {
     let inside = inside.replace("\\\"", "\"").replace('\'', "\\'");
-    let inside = inside.replace("\\\\'", "\\'");
+    let inside = inside.replace("\\\\'", "\\'").replace('\n', "\\n");
     Form::value(format!("'{inside}'"), Kind::Text)
 }
 

@@ -86,9 +86,24 @@ impl Guesses<'_> {
             } else {
                 quote(&shown)
             };
-            let help = format!(
-                "write `\"on_error\": \"continue\"` here, the step {shown}, and `?? {other}` at the end of each reference to `{id}`, such as `${{{id} ?? {other}}}`"
-            );
+            let rest = if item_tool(entries) == fallback.get("tool").and_then(Item::as_text) {
+                Rest::OfBoth
+            } else {
+                Rest::OfFirst
+            };
+            let replaced = replaced_references(self.source.text(), id, &other, rest);
+            let replaced = match replaced.as_slice() {
+                [] => format!(
+                    "and `?? {other}` at the end of each reference to `{id}`, such as `${{{id} ?? {other}}}`"
+                ),
+                several => {
+                    let several = several.iter();
+                    let several = several.map(|(from, to)| format!("`{to}` in place of `{from}`"));
+                    format!("and {}", several.collect::<Vec<_>>().join(", "))
+                }
+            };
+            let help =
+                format!("write `\"on_error\": \"continue\"` here, the step {shown}, {replaced}");
             let message = format!(
                 "a step has no call for a failure, as in {}",
                 quote(&entry.key)
@@ -228,6 +243,47 @@ impl Guesses<'_> {
             item.kind = ItemKind::Text(name.into());
         }
     }
+}
+
+/// The value in which the path of a reference is read as well, if the first one failed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rest {
+    /// The substitute has the same fields.
+    OfBoth,
+    /// The substitute is read whole.
+    OfFirst,
+}
+
+/// The references to the step `id` in `text`, each with the one that reads `other` if the step failed. Empty if one of them is more than
+/// a path, or if there are many.
+fn replaced_references(text: &str, id: &str, other: &str, rest: Rest) -> Vec<(String, String)> {
+    let start = format!("${{{id}");
+    let mut found: Vec<(String, String)> = Vec::new();
+    for (at, _) in text.match_indices(&start) {
+        let inside = &text[at + start.len()..];
+        let path = inside.split('}').next().unwrap_or_default();
+        let is_path = |sign: char| sign.is_alphanumeric() || "_.[]".contains(sign);
+        // `${notes_2}` is another step.
+        if path.starts_with(|sign: char| sign.is_alphanumeric() || sign == '_') {
+            continue;
+        }
+        if !path.chars().all(is_path) || found.len() == MAX_SHOWN_REFERENCES {
+            return Vec::new();
+        }
+        let of_other = if rest == Rest::OfBoth { path } else { "" };
+        let written = format!("${{{id}{path}}}");
+        if !found.iter().any(|(known, _)| *known == written) {
+            found.push((written, format!("${{{id}{path} ?? {other}{of_other}}}")));
+        }
+    }
+    found
+}
+
+/// The maximum number of references in advice.
+const MAX_SHOWN_REFERENCES: usize = 6;
+
+fn item_tool(entries: &[ItemEntry]) -> Option<&Arc<str>> {
+    get(entries, "tool").and_then(Item::as_text)
 }
 
 /// The name of the tool in a call that is an object.

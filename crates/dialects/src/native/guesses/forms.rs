@@ -3,16 +3,18 @@
 
 use std::sync::Arc;
 
-use planwright_core::{Code, Diagnostic, Value};
+use planwright_core::{Code, Diagnostic, TextEdit, Value};
 
 use super::step::may_have_loose_arguments;
-use super::units::on_error_word;
+use super::units::{WHOLE_STEP, is_retried, on_error_word};
 use super::words::{
     FOR_EACH_BODIES, FOR_PEOPLE, GROUPS, ITEM_NAMES, OUTPUT_NAMES, STEP, Synonyms, is_step,
     is_step_field, negates, normal,
 };
 use super::{Guesses, field, get, has};
+use crate::document::edits::{field_edits, json};
 use crate::document::{Item, ItemEntry, ItemKind, quote, with_article};
+use crate::native::keywords::{guessed_duration, read as read_duration, write as write_duration};
 
 /// The maximum length of a value in advice, in bytes.
 const MAX_SHOWN: usize = 300;
@@ -59,6 +61,7 @@ impl Guesses<'_> {
         let id = id.filter(|id| super::texts::bare_name(id).as_deref() == Some(&***id));
         let id = id.map_or_else(|| "ID".to_owned(), ToString::to_string);
         let ids = std::mem::take(&mut self.ids);
+        let is_retried = is_retried(entries);
         entries.retain_mut(|entry| {
             let found = match (&*entry.key, &entry.item.kind) {
                 (key, ItemKind::Text(word)) if is_approval(key) => {
@@ -71,6 +74,13 @@ impl Guesses<'_> {
                     Form::of("approval", ItemKind::Bool(asks), asks.to_string())
                 }
                 ("timeout", ItemKind::Object(fields)) => duration(fields),
+                ("timeout", ItemKind::Text(text)) => {
+                    let meant = guessed_duration(text).filter(|_| read_duration(text).is_none());
+                    meant.and_then(write_duration).and_then(|text| {
+                        let written = json(&text);
+                        Form::of("timeout", ItemKind::Text(text.into()), written)
+                    })
+                }
                 ("retry", ItemKind::Text(text)) => attempts(text),
                 ("on_error", ItemKind::Object(fields)) if target_of(fields).is_some() => {
                     let target = target_of(fields).unwrap_or_default();
@@ -103,11 +113,13 @@ impl Guesses<'_> {
             let Some(found) = found else {
                 return true;
             };
-            let help = format!("write `\"{}\": {}`", found.field, found.written);
+            let scope = if found.field == "timeout" && is_retried { WHOLE_STEP } else { "" };
+            let help = format!("write `\"{}\": {}`{scope}", found.field, found.written);
+            let edits = field_edits(self.source, entry, found.field, Some(found.written));
             if *entry.key == *found.field {
-                self.wrong_form(entry, &help);
+                self.wrong_form_with(entry, &help, edits);
             } else {
-                self.unknown(entry, &help);
+                self.unknown_with(entry, &help, edits);
             }
             entry.key = found.field.into();
             entry.item.kind = found.kind;
@@ -121,13 +133,18 @@ impl Guesses<'_> {
 
     /// Reports a known field whose value has another form.
     fn wrong_form(&mut self, entry: &ItemEntry, help: &str) {
+        self.wrong_form_with(entry, help, Vec::new());
+    }
+
+    fn wrong_form_with(&mut self, entry: &ItemEntry, help: &str, edits: Vec<TextEdit>) {
         let found = match &entry.item.kind {
             ItemKind::Text(text) => quote(text),
             _ => with_article(entry.item.kind_word()),
         };
         let message = format!("`{}` cannot be {found}", entry.key);
         let diagnostic = Diagnostic::error(Code::InvalidFieldValue, message);
-        self.sink.push(entry.item.place, diagnostic.help(help));
+        let diagnostic = diagnostic.help(help).fixes(edits);
+        self.sink.push(entry.item.place, diagnostic);
     }
 
     /// Reads the number of times that a step runs, which is a loop over numbers.

@@ -12,6 +12,17 @@ use super::{Guesses, field, get, has};
 use crate::document::edits::{field_edits, json, removal};
 use crate::document::{Item, ItemEntry, ItemKind, quote};
 
+/// The meaning of a time limit beside `retry`, where other systems limit each attempt.
+pub(super) const WHOLE_STEP: &str =
+    ", the time of the step with all its attempts; without it, `--timeout` limits each of them";
+
+/// Returns true if a step with `entries` makes several attempts.
+pub(super) fn is_retried(entries: &[ItemEntry]) -> bool {
+    let words = ["retry", "retries", "attempt", "tries"];
+    let is_retry = |key: &str| words.iter().any(|word| key.contains(word));
+    entries.iter().any(|entry| is_retry(&normal(&entry.key)))
+}
+
 /// Names of fields that are superfluous, because steps run in parallel anyway.
 const PARALLEL: &[&str] = &["parallel", "async", "concurrent", "background"];
 
@@ -99,6 +110,7 @@ impl Guesses<'_> {
         let written_fields: HashSet<Arc<str>> =
             entries.iter().map(|entry| Arc::clone(&entry.key)).collect();
         let is_loose = may_have_loose_arguments(entries);
+        let is_retried = is_retried(entries);
         for mut entry in std::mem::take(entries) {
             match replacement(&entry).filter(|_| !is_loose || !is_loose_unit(&entry.key)) {
                 // An output in place of the answer says that the run continues as well.
@@ -121,7 +133,12 @@ impl Guesses<'_> {
                     self.unknown(&entry, &help);
                 }
                 Some(Replacement::Write(name, kind, written)) => {
-                    let help = format!("write `\"{name}\": {written}`");
+                    let scope = if name == "timeout" && is_retried {
+                        WHOLE_STEP
+                    } else {
+                        ""
+                    };
+                    let help = format!("write `\"{name}\": {written}`{scope}");
                     let edits = field_edits(self.source, &entry, name, Some(written));
                     self.unknown_with(&entry, &help, edits);
                     entry.key = name.into();
@@ -305,7 +322,9 @@ impl Guesses<'_> {
             }
             let help =
                 "leave it out: the delay before each further attempt is twice the one before";
-            self.sink.push_at_key(entry, diagnostic.help(help));
+            let edit = removal(self.source, entry);
+            self.sink
+                .push_at_key(entry, diagnostic.help(help).fixes(edit));
             false
         });
     }

@@ -55,6 +55,12 @@ impl ArgumentPass<'_> {
                 continue;
             }
             let message = format!("{} lists no parameter `{field}`", receiver.name);
+            // Without the values, the text that they are for is another one.
+            if let Some(help) = self.bound_values(field, node, reporter) {
+                let diagnostic = reporter.error(Code::UnknownArgument, node.place, message);
+                reporter.push(diagnostic.help(help));
+                continue;
+            }
             let mut diagnostic = reporter.warning(Code::UnknownArgument, node.place, message);
             diagnostic.help = self
                 .related_advice(field, &known, reporter)

@@ -83,7 +83,10 @@ impl ArgumentPass<'_> {
                 }
                 let message = format!("{name} needs the argument `{field}`");
                 let diagnostic = reporter.error(Code::MissingArgument, place, message);
-                with_shape(diagnostic, receiver.schema.property(&field))
+                match self.joined_arguments(receiver, reporter) {
+                    Some(help) => diagnostic.help(help),
+                    None => with_shape(diagnostic, receiver.schema.property(&field)),
+                }
             }
             SchemaViolationKind::Unknown(field) if is_top => {
                 let is_renamed = |(written, _): &(Arc<str>, Arc<str>)| *written == field;
@@ -93,8 +96,12 @@ impl ArgumentPass<'_> {
                 let message = format!("{name} has no parameter `{field}`");
                 let mut diagnostic = reporter.error(Code::UnknownArgument, place, message);
                 let known = properties(receiver.schema.structure());
-                diagnostic.help = reporter
-                    .advice(&field, "parameters", known.iter().map(|name| &**name))
+                let given = self.fields(reporter).and_then(|fields| fields.get(&field));
+                diagnostic.help = given
+                    .and_then(|given| self.bound_values(&field, given, reporter))
+                    .or_else(|| {
+                        reporter.advice(&field, "parameters", known.iter().map(|name| &**name))
+                    })
                     .filter(|_| !known.is_empty())
                     .or_else(|| Some("it takes no parameters".to_owned()));
                 match self.unambiguous_parameter(&field, &known, reporter) {
@@ -161,8 +168,12 @@ impl ArgumentPass<'_> {
                     let mut diagnostic =
                         reporter.error(Code::WrongReferenceType, reference.place, message);
                     diagnostic.help = fitting_fields(wanted, &found)
-                        .or_else(|| text_advice(wanted, reference, &found));
+                        .or_else(|| self.same_round(reference, &found))
+                        .or_else(|| text_advice(wanted, reference, &found))
+                        .or_else(|| self.sibling_fields(wanted, reference));
                     reporter.push(diagnostic);
+                } else {
+                    self.check_answers(receiver, wanted, reference, path, reporter);
                 }
             }
             NodeKind::Text(_) => {

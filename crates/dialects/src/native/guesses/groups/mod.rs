@@ -524,8 +524,16 @@ fn loop_of(
     before: &[Item],
 ) -> Option<Vec<Item>> {
     let place = steps.first()?.place;
-    let list = format!("${{{}}}", expression_of(inside(over.item.as_text()?))?);
-    let over = field("for_each", ItemKind::Text(list.into()), place);
+    let over = match &over.item.kind {
+        list @ ItemKind::List(_) => list.clone(),
+        ItemKind::Text(list) => {
+            ItemKind::Text(format!("${{{}}}", expression_of(inside(list))?).into())
+        }
+        ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) | ItemKind::Object(_) => {
+            return None;
+        }
+    };
+    let over = field("for_each", over, place);
     // `name` is the name of the loop.
     let words = ITEM_NAMES.iter().filter(|word| **word != "name");
     let named_at = words.into_iter().find_map(|word| {
