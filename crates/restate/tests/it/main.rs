@@ -1,0 +1,4 @@
+//! Runs on a real Restate server, which each test starts.
+
+mod calls;
+mod scene;

@@ -1,0 +1,214 @@
+//! A Restate server with a worker over simulated tools, and the same plans on the engine of this process.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use planwright::core::check::Policy;
+use planwright::core::{Catalog, Value};
+use planwright::engine::backend::Simulated;
+use planwright::engine::{Backends, RunId, RunOptions, RunSummary};
+use planwright::format::ReportV1;
+use planwright::loaded_plan::LoadedPlan;
+use planwright::service::{Tools, run_time};
+use planwright::stored::StoredRun;
+use planwright::{CheckedPlan, Planwright};
+use planwright_restate::{
+    AutomaticDecision, RestateClient, RestateError, RunRequest, RunRequestV1, RunResultV1, Worker,
+};
+use planwright_store::Store;
+use planwright_testkit::restate::RestateServer;
+use serde_json::json;
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::task::AbortHandle;
+
+/// The time within which a run of a test must end.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A Restate server with a worker.
+pub(crate) struct Scene {
+    pub(crate) restate: RestateServer,
+    pub(crate) store: Store,
+    pub(crate) options: RunOptions,
+    pub(crate) decision: Option<AutomaticDecision>,
+    worker: Option<AbortHandle>,
+    script: serde_json::Value,
+    _folder: TempDir,
+}
+
+impl Scene {
+    /// Starts a server and a worker over the simulated tools of `script`.
+    pub(crate) async fn new(script: serde_json::Value) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut scene = Self {
+            restate: RestateServer::start().unwrap(),
+            store: Store::open(folder.path().join("store.db")).unwrap(),
+            options: options(),
+            decision: None,
+            worker: None,
+            script,
+            _folder: folder,
+        };
+        scene.start_worker().await;
+        scene
+    }
+
+    /// Starts a worker in this process, and registers it.
+    pub(crate) async fn start_worker(&mut self) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let worker = Worker::new(service(&self.script), self.store.clone());
+        let served = tokio::spawn(worker.serve(listener, std::future::pending()));
+        self.worker = Some(served.abort_handle());
+        let admin = RestateClient::new(&self.restate.admin()).unwrap();
+        admin.register(&url).await.unwrap();
+    }
+
+    pub(crate) fn client(&self) -> RestateClient {
+        RestateClient::new(&self.restate.ingress()).unwrap()
+    }
+
+    /// Returns the request of a run of `plan`.
+    pub(crate) fn request(&self, plan: &serde_json::Value) -> RunRequestV1 {
+        let (plan, loaded) = checked(&service(&self.script), plan);
+        let request = RunRequest {
+            plan: &plan,
+            text: loaded.to_stored().unwrap(),
+            options: &self.options,
+            tools: planwright::format::ToolSourcesV1::default(),
+            ingress: &self.restate.ingress(),
+            decision: self.decision,
+            now: SystemTime::now(),
+        };
+        request.encode().unwrap()
+    }
+
+    /// Submits a run.
+    pub(crate) async fn submit(&self, plan: &serde_json::Value) -> RunId {
+        let id = RunId::random();
+        let request = self.request(plan);
+        self.client().submit(&id, &request).await.unwrap();
+        id
+    }
+
+    /// Waits for the end of a run.
+    pub(crate) async fn ended(&self, id: &RunId) -> Result<RunResultV1, RestateError> {
+        let client = self.client();
+        let attached = tokio::time::timeout(TIMEOUT, client.attach(id));
+        attached.await.expect("the run does not end")
+    }
+
+    /// Runs a plan, and returns its summary. Its journal is replayed for that, so all decisions are compared.
+    pub(crate) async fn run(&self, plan: &serde_json::Value) -> RunSummary {
+        let id = self.submit(plan).await;
+        let result = self.ended(&id).await.unwrap();
+        let summary = self.summary(&id);
+        assert_eq!(result.status, summary.status.as_str());
+        summary
+    }
+
+    /// Returns the summary of a stored run, from a replay of its journal.
+    pub(crate) fn summary(&self, id: &RunId) -> RunSummary {
+        let stored = StoredRun::read(&self.store, id.as_str()).unwrap();
+        stored.replayed(id).unwrap().summary
+    }
+
+    /// Runs a plan on Restate and on the engine of this process, and compares the reports.
+    pub(crate) async fn compare(&self, plan: &serde_json::Value) -> serde_json::Value {
+        let here = self.run_here(plan).await;
+        let there = self.run(plan).await;
+        let (here, there) = (report(&here), report(&there));
+        assert_eq!(here, there, "{plan:#}");
+        there
+    }
+
+    async fn run_here(&self, plan: &serde_json::Value) -> RunSummary {
+        let service = service(&self.script);
+        let (plan, _) = checked(&service, plan);
+        let mut run = service.run(plan).options(self.options.clone());
+        run = match self.decision {
+            Some(AutomaticDecision::Approve) => run.approver(planwright::engine::approval::Always(
+                planwright::engine::Decision::Approve { args: None },
+            )),
+            Some(AutomaticDecision::Reject) => run.approver(planwright::engine::approval::Always(
+                planwright::engine::Decision::Reject { because: None },
+            )),
+            None => run,
+        };
+        run.await.unwrap()
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        if let Some(worker) = &self.worker {
+            worker.abort();
+        }
+    }
+}
+
+fn options() -> RunOptions {
+    let mut options = RunOptions::default();
+    options.evaluation.now = Some(run_time());
+    options
+}
+
+/// A service over the simulated tools of a script.
+pub(crate) fn service(script: &serde_json::Value) -> Planwright {
+    let script = Value::from(script.clone());
+    let simulated = Simulated::from_script(&script).unwrap();
+    let catalog: Catalog = simulated.tools().cloned().collect();
+    let servers = simulated.servers();
+    let simulated = Arc::new(simulated);
+    let mut backends = Backends::new();
+    for server in servers {
+        backends.add(server, Arc::clone(&simulated) as _);
+    }
+    Planwright::over(Tools {
+        catalog: Arc::new(catalog),
+        backend: Arc::new(backends),
+        policy: Policy::new(),
+    })
+}
+
+fn checked(service: &Planwright, plan: &serde_json::Value) -> (CheckedPlan, LoadedPlan) {
+    let read = planwright::parse(plan.to_string());
+    let (checked, loaded) = service.check_loaded(LoadedPlan::new("plan", read));
+    let diagnostics = loaded.diagnostics.to_string();
+    (checked.expect(&diagnostics), loaded)
+}
+
+/// Returns the report of a run without ids and times.
+pub(crate) fn report(summary: &RunSummary) -> serde_json::Value {
+    let report = ReportV1::of_run(summary, None, []);
+    let mut report = serde_json::to_value(report).unwrap();
+    strip(&mut report);
+    report
+}
+
+fn strip(value: &mut serde_json::Value) {
+    match value {
+        serde_json::Value::Object(fields) => {
+            fields.retain(|name, _| {
+                !name.ends_with("_ms") && !matches!(&**name, "run" | "durations" | "digest")
+            });
+            fields.values_mut().for_each(strip);
+        }
+        serde_json::Value::Array(items) => items.iter_mut().for_each(strip),
+        _ => {}
+    }
+}
+
+/// Tools of all kinds.
+pub(crate) fn tools() -> serde_json::Value {
+    let reads = json!({"readOnlyHint": true});
+    json!({"tools": {
+        "read": {"annotations": reads, "echo": true},
+        "slow": {"annotations": reads, "echo": true, "sleep_ms": 30},
+        "slower": {"annotations": reads, "echo": true, "sleep_ms": 3_000},
+        "write": {"annotations": {"destructiveHint": false}, "echo": true},
+        "pay": {"approval": true, "echo": true},
+        "fail": {"annotations": reads, "fails": {"code": "full", "message": "the box is full"}},
+        "flaky": {"annotations": reads, "unavailable": "away", "times": 2, "returns": {"ok": true}},
+    }})
+}
