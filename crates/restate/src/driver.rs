@@ -4,7 +4,7 @@
 //! Every decision of this module is a function of the request and of recorded results, in the order in which Restate has recorded them.
 //! It reads no clock: the time of a result is recorded with it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ use tokio::task::AbortHandle;
 use crate::calls::unix_time;
 use crate::client::RestateClient;
 use crate::message::{CallKey, CallOutcome, CallReplyV1, CallRequestV1, DecisionV1};
-use crate::projection::Projection;
+use crate::projection::{Projection, ProjectionError};
 use crate::request::{AutomaticDecision, RunRequestV1};
 use crate::services::{IntentMark, RunResultV1, TOOLS, WorkerState};
 use crate::timers::Timers;
@@ -104,6 +104,8 @@ struct Driver<'a> {
     /// The attempt in flight of each task.
     calls: HashMap<TaskId, u32>,
     questions: Questions,
+    /// The automatic decisions that are not applied yet.
+    decided: VecDeque<(TaskId, Decision)>,
     timers: Timers,
     /// The time limits of whole steps: the time when the limit was set, and the limit.
     step_limits: HashMap<TaskId, (Duration, Duration)>,
@@ -160,7 +162,13 @@ impl<'a> Driver<'a> {
         };
         let Json(start) = action(ctx, "begin", Box::pin(start)).await?;
         let (plan, options) = opened?;
-        let mut projection = Projection::open(&worker.store, &id, request, &plan)?;
+        let mut projection = match Projection::open(&worker.store, &id, request, &plan) {
+            // That does not change.
+            Err(error @ ProjectionError::OtherRun(_)) => {
+                return Err(TerminalError::new_with_code(409, error.to_string()).into());
+            }
+            opened => opened?,
+        };
         let durations = options.durations.clone();
         let digest = plan.digest().clone();
         let mut machine = RunMachine::new(id.clone(), plan, options).journaled();
@@ -198,6 +206,7 @@ impl<'a> Driver<'a> {
             pending: DurableFuturesUnordered::new(),
             calls: HashMap::new(),
             questions: Questions::default(),
+            decided: VecDeque::new(),
             timers: Timers::default(),
             step_limits: HashMap::new(),
             learned: durations.clone(),
@@ -216,6 +225,11 @@ impl<'a> Driver<'a> {
             // A checked plan never gets stuck. If a defect causes it nevertheless, an error is better than waiting forever.
             if self.run.is_stuck() {
                 self.apply(RunInput::EndAsStuck);
+                continue;
+            }
+            // Each decision is an input of a turn of its own, as if a person had made it.
+            if let Some((task, decision)) = self.decided.pop_front() {
+                self.apply(RunInput::Decided { task, decision });
                 continue;
             }
             match self.start_calls().await? {
@@ -518,7 +532,7 @@ impl<'a> Driver<'a> {
     fn ask(&mut self, task: TaskId, request: ApprovalRequest) {
         if let Some(decision) = self.decision {
             let decision = decision.decision();
-            return self.apply(RunInput::Decided { task, decision });
+            return self.decided.push_back((task, decision));
         }
         self.questions.asked += 1;
         let number = self.questions.asked;

@@ -1,4 +1,6 @@
 //! Runs on a real Restate server, which each test starts.
 
 mod calls;
+mod crashes;
+mod decisions;
 mod scene;

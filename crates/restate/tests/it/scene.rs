@@ -1,12 +1,17 @@
 //! A Restate server with a worker over simulated tools, and the same plans on the engine of this process.
 
+use std::io::ErrorKind;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use futures::future::BoxFuture;
 use planwright::core::check::Policy;
 use planwright::core::{Catalog, Value};
 use planwright::engine::backend::Simulated;
-use planwright::engine::{Backends, RunId, RunOptions, RunSummary};
+use planwright::engine::{
+    Backends, RunId, RunOptions, RunSummary, ToolBackend, ToolCall, ToolError, ToolOutput,
+};
 use planwright::format::ReportV1;
 use planwright::loaded_plan::LoadedPlan;
 use planwright::service::{Tools, run_time};
@@ -20,7 +25,9 @@ use planwright_testkit::restate::RestateServer;
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
-use tokio::task::AbortHandle;
+use tokio::runtime::Runtime;
+use tokio::sync::watch;
+use tokio::task::yield_now;
 
 /// The time within which a run of a test must end.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -31,7 +38,11 @@ pub(crate) struct Scene {
     pub(crate) store: Store,
     pub(crate) options: RunOptions,
     pub(crate) decision: Option<AutomaticDecision>,
-    worker: Option<AbortHandle>,
+    worker: Option<WorkerRuntime>,
+    /// The address of the worker.
+    address: SocketAddr,
+    /// The number of calls that have begun in the worker.
+    begun: watch::Sender<usize>,
     script: serde_json::Value,
     _folder: TempDir,
 }
@@ -46,6 +57,8 @@ impl Scene {
             options: options(),
             decision: None,
             worker: None,
+            address: SocketAddr::from(([127, 0, 0, 1], 0)),
+            begun: watch::Sender::new(0),
             script,
             _folder: folder,
         };
@@ -55,11 +68,27 @@ impl Scene {
 
     /// Starts a worker in this process, and registers it.
     pub(crate) async fn start_worker(&mut self) {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let worker = Worker::new(service(&self.script), self.store.clone());
-        let served = tokio::spawn(worker.serve(listener, std::future::pending()));
-        self.worker = Some(served.abort_handle());
+        // A runtime of its own, so that everything of the worker stops with it.
+        let runtime = Runtime::new().unwrap();
+        // Restate continues a run at the address at which it began.
+        let address = self.address;
+        let listener = runtime.spawn(async move {
+            loop {
+                match TcpListener::bind(address).await {
+                    // The port is released once the earlier runtime has dropped its tasks.
+                    Err(error) if error.kind() == ErrorKind::AddrInUse => yield_now().await,
+                    bound => return bound.unwrap(),
+                }
+            }
+        });
+        let listener = listener.await.unwrap();
+        self.address = listener.local_addr().unwrap();
+        let url = format!("http://{}", self.address);
+        let begun = self.begun.clone();
+        let service = service_with(&self.script, move || begun.send_modify(|begun| *begun += 1));
+        let worker = Worker::new(service, self.store.clone());
+        runtime.spawn(worker.serve(listener, std::future::pending()));
+        self.worker = Some(WorkerRuntime(Some(runtime)));
         let admin = RestateClient::new(&self.restate.admin()).unwrap();
         admin.register(&url).await.unwrap();
     }
@@ -68,9 +97,36 @@ impl Scene {
         RestateClient::new(&self.restate.ingress()).unwrap()
     }
 
+    /// Stops the worker of this process as if it had crashed: its connections are closed, and its calls are dropped.
+    pub(crate) fn stop_worker(&mut self) {
+        drop(self.worker.take());
+    }
+
+    /// Waits until as many calls with `sleep_ms` are in progress in the worker.
+    pub(crate) async fn sent(&self, count: usize) {
+        let begun = self.begun.clone();
+        let sent = async move {
+            let mut begun = begun.subscribe();
+            begun.wait_for(|begun| count <= *begun).await.unwrap();
+        };
+        tokio::time::timeout(TIMEOUT, sent)
+            .await
+            .expect("nothing is sent");
+        self.begun.send_replace(0);
+    }
+
     /// Returns the request of a run of `plan`.
     pub(crate) fn request(&self, plan: &serde_json::Value) -> RunRequestV1 {
-        let (plan, loaded) = checked(&service(&self.script), plan);
+        self.request_over(&self.script, plan)
+    }
+
+    /// Returns the request of a run of `plan` that was checked with other tools than those of the worker.
+    pub(crate) fn request_over(
+        &self,
+        script: &serde_json::Value,
+        plan: &serde_json::Value,
+    ) -> RunRequestV1 {
+        let (plan, loaded) = checked(&service(script), plan);
         let request = RunRequest {
             plan: &plan,
             text: loaded.to_stored().unwrap(),
@@ -122,6 +178,14 @@ impl Scene {
         there
     }
 
+    /// Runs a plan on the engine of this process, with the store of the worker.
+    pub(crate) async fn run_here_stored(&self, id: &RunId, plan: &serde_json::Value) {
+        let service = service(&self.script);
+        let (plan, _) = checked(&service, plan);
+        let run = service.run(plan).stored_in(&self.store, id.clone());
+        run.await.unwrap();
+    }
+
     async fn run_here(&self, plan: &serde_json::Value) -> RunSummary {
         let service = service(&self.script);
         let (plan, _) = checked(&service, plan);
@@ -139,10 +203,13 @@ impl Scene {
     }
 }
 
-impl Drop for Scene {
+/// The runtime of a worker, which is shut down when this is dropped.
+struct WorkerRuntime(Option<Runtime>);
+
+impl Drop for WorkerRuntime {
     fn drop(&mut self) {
-        if let Some(worker) = &self.worker {
-            worker.abort();
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
         }
     }
 }
@@ -155,6 +222,14 @@ fn options() -> RunOptions {
 
 /// A service over the simulated tools of a script.
 pub(crate) fn service(script: &serde_json::Value) -> Planwright {
+    service_with(script, || {})
+}
+
+/// A service over the simulated tools of a script, which calls `begun` when a call begins.
+fn service_with(
+    script: &serde_json::Value,
+    begun: impl Fn() + Clone + Send + Sync + 'static,
+) -> Planwright {
     let script = Value::from(script.clone());
     let simulated = Simulated::from_script(&script).unwrap();
     let catalog: Catalog = simulated.tools().cloned().collect();
@@ -162,13 +237,24 @@ pub(crate) fn service(script: &serde_json::Value) -> Planwright {
     let simulated = Arc::new(simulated);
     let mut backends = Backends::new();
     for server in servers {
-        backends.add(server, Arc::clone(&simulated) as _);
+        let observed = Observed(Arc::clone(&simulated), begun.clone());
+        backends.add(server, Arc::new(observed));
     }
     Planwright::over(Tools {
         catalog: Arc::new(catalog),
         backend: Arc::new(backends),
         policy: Policy::new(),
     })
+}
+
+/// Simulated tools whose calls are counted.
+struct Observed<F>(Arc<Simulated>, F);
+
+impl<F: Fn() + Send + Sync + 'static> ToolBackend for Observed<F> {
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        (self.1)();
+        self.0.call(call)
+    }
 }
 
 fn checked(service: &Planwright, plan: &serde_json::Value) -> (CheckedPlan, LoadedPlan) {
