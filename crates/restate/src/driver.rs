@@ -148,7 +148,7 @@ impl<'a> Driver<'a> {
     ) -> HandlerResult<Self> {
         let id = RunId::try_from(ctx.key().to_owned())
             .map_err(|error| TerminalError::new_with_code(400, error.to_string()))?;
-        let opened = request.open(&worker.service, &worker.store);
+        let opened = request.open(&worker);
         let refusal = opened.as_ref().err().map(ToString::to_string);
         // A plan that was refused before it began has called nothing. Later, another worker may still have the right tools, so Restate tries
         // again.

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use planwright::CheckedPlan;
 use planwright::format::{FlowModeV1, PlanTextV1, ProcessV1, RunV1, ToolSourcesV1};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::stored::{process, tools_of};
-use planwright::{CheckedPlan, Planwright};
 use planwright_core::Tool;
 use planwright_engine::run::redacted_inputs;
 use planwright_engine::{Decision, Durations, RunOptions};
-use planwright_store::Store;
 use serde::{Deserialize, Serialize};
+
+use crate::services::WorkerState;
 
 /// The schema's name and version.
 const SCHEMA: &str = "planwright.restate-run/1";
@@ -163,9 +164,9 @@ impl RunRequestV1 {
     /// same ones, which the replay of a run relies on.
     pub(crate) fn open(
         &self,
-        service: &Planwright,
-        store: &Store,
+        worker: &WorkerState,
     ) -> Result<(CheckedPlan, RunOptions), RequestError> {
+        let service = &worker.service;
         if self.schema != SCHEMA {
             return Err(RequestError::Schema(self.schema.clone()));
         }
@@ -189,13 +190,12 @@ impl RunRequestV1 {
         if flow != self.process.flow {
             return Err(RequestError::OtherFlow);
         }
-        let own = service.options();
         let options = self.process.run_options();
         let options = RunOptions {
             durations: Durations::from(&self.process.durations),
-            secrets: own.secrets.clone(),
-            seal_key: Some(store.seal_key()?),
-            computed_bytes: own.computed_bytes,
+            secrets: worker.secrets.clone(),
+            seal_key: Some(worker.store.seal_key()?),
+            computed_bytes: service.options().computed_bytes,
             ..options
         };
         Ok((plan, options))

@@ -27,6 +27,8 @@ pub(crate) struct WorkerState {
     pub(crate) service: Planwright,
     pub(crate) backend: Box<dyn ToolBackend>,
     pub(crate) store: Store,
+    /// The texts that no journal may contain.
+    pub(crate) secrets: Vec<Arc<str>>,
     pub(crate) calls: CallsInFlight,
 }
 

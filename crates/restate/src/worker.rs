@@ -25,12 +25,13 @@ const MAX_RETRY_PAUSE: Duration = Duration::from_secs(2);
 pub struct Worker(Arc<WorkerState>);
 
 impl Worker {
-    /// Creates a worker for the tools and rules of `service`. It writes the journals of its runs into `store`.
-    pub fn new(service: Planwright, store: Store) -> Self {
+    /// Creates a worker for the tools and rules of `service`. It writes the journals of its runs into `store`, without the texts in `secrets`.
+    pub fn new(service: Planwright, store: Store, secrets: Vec<Arc<str>>) -> Self {
         Self(Arc::new(WorkerState {
             backend: Box::new(service.backend()),
             service,
             store,
+            secrets,
             calls: CallsInFlight::default(),
         }))
     }

@@ -28,6 +28,7 @@ const SUBJECTS: &[(&str, &[&str])] = &[
     ("Models", &["create", "ask", "chat", "dates"]),
     ("Servers and tools", &["servers", "tools", "trust", "login"]),
     ("Gateway", &["serve", "wrap", "token"]),
+    ("Workflow engines", &["worker"]),
     (
         "Setup",
         &[

@@ -21,6 +21,7 @@ use planwright::telemetry::Telemetry;
 use planwright_store::Store;
 
 use super::plan_file;
+use super::restate;
 use super::session::{ConsentOutcome, RunSession, request_plan_approval};
 use crate::args::{RunArguments, RunFormat};
 use crate::error::{CommandError, Exit};
@@ -93,7 +94,8 @@ impl<'a> PlanCommand<'a> {
         let options = self.options()?;
         let mut signals = Signals::new()?;
         let tools = &self.arguments.tools;
-        let server_use = if self.arguments.dry_run {
+        // A worker makes the calls of a run on a workflow engine.
+        let server_use = if self.arguments.dry_run || self.arguments.on.is_some() {
             ServerUse::Lists
         } else {
             ServerUse::Calls
@@ -222,6 +224,12 @@ impl<'a> PlanCommand<'a> {
             adaptation: arguments.adapt.open(&self.config)?,
             revisions: Vec::new(),
         };
+        if let Some(url) = &arguments.on {
+            let options = &prepared.options;
+            let exit = restate::run(&session, url, &arguments.tools, options, signals).await;
+            toolbox.close().await;
+            return exit;
+        }
         let segment = session.first_segment(
             &arguments.tools,
             prepared.options.clone(),

@@ -6,6 +6,7 @@ pub(crate) mod command;
 pub(crate) mod demo;
 pub(crate) mod early_run;
 pub(crate) mod plan_file;
+pub(crate) mod restate;
 pub(crate) mod resume;
 pub(crate) mod session;
 pub(crate) mod stopping;

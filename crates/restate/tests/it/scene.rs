@@ -86,7 +86,7 @@ impl Scene {
         let url = format!("http://{}", self.address);
         let begun = self.begun.clone();
         let service = service_with(&self.script, move || begun.send_modify(|begun| *begun += 1));
-        let worker = Worker::new(service, self.store.clone());
+        let worker = Worker::new(service, self.store.clone(), Vec::new());
         runtime.spawn(worker.serve(listener, std::future::pending()));
         self.worker = Some(WorkerRuntime(Some(runtime)));
         let admin = RestateClient::new(&self.restate.admin()).unwrap();
