@@ -3,7 +3,7 @@
 //! A workflow holds the state machine of one run. Restate keeps each of its inputs (results of calls, expired timers, decisions), and
 //! after a crash the machine is driven to the same state by the same inputs. The store has the journal of the run as a projection.
 //!
-//! Design: [Runs on Restate](https://github.com/planwright/planwright/blob/main/docs/design/restate.md).
+//! Design: [Workflows of Restate](https://github.com/planwright/planwright/blob/main/docs/design/restate.md).
 #![warn(missing_docs)]
 
 /// The request that starts a run, and the plan and options in it.

@@ -192,6 +192,11 @@ impl Chance {
     }
 }
 
+/// Three kinds of tools: one only reads, one may be called twice, one must not be.
+fn tool_of(step: usize) -> &'static str {
+    ["look", "put", "pay"][(step / 3) % 3]
+}
+
 /// Returns the number of effects of each step.
 fn effects(folder: &Path) -> HashMap<u64, usize> {
     let text = fs::read_to_string(folder.join("effects")).unwrap_or_default();
@@ -245,7 +250,7 @@ fn nothing_is_lost_and_nothing_happens_twice() {
             if 3 <= step {
                 args["before"] = json!(format!("${{s{}.n}}", step - 3));
             }
-            json!({"id": format!("s{step}"), "tool": ["look", "put", "pay"][(step / 3) % 3], "args": args,
+            json!({"id": format!("s{step}"), "tool": tool_of(step), "args": args,
                    "on_error": {"output": {"n": step}}})
         })
         .collect();
@@ -315,7 +320,7 @@ fn nothing_is_lost_and_nothing_happens_twice() {
     let mut unknown = 0;
     for (step, reported) in report["steps"].as_array().unwrap().iter().enumerate() {
         let count = counts.get(&(step as u64)).copied().unwrap_or(0);
-        let is_pay = (step / 3) % 3 == 2;
+        let is_pay = tool_of(step) == "pay";
         assert!(!is_pay || count <= 1, "step {step} has paid {count} times");
         if reported["status"] == "succeeded" {
             assert!(1 <= count, "step {step} has no effect: {reported}");
