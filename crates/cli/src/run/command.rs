@@ -36,6 +36,7 @@ use crate::view::printer::Printer;
 
 /// `planwright run PLAN`
 pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Exit, CommandError> {
+    restate::check(arguments)?;
     let command = PlanCommand::open(arguments, printer)?;
     let loaded = plan_file::read(&arguments.plan)?;
     plan_file::note_shadowed_plan(&arguments.plan.text, printer);

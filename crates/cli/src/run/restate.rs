@@ -18,7 +18,7 @@ use planwright_restate::{
 use planwright_store::{Store, StoreError};
 
 use super::session::RunSession;
-use crate::args::{Approve, ToolArguments};
+use crate::args::{Approve, RunArguments, ToolArguments};
 use crate::error::{CommandError, Exit};
 use crate::runs::store;
 use crate::serve::worker::explain;
@@ -26,6 +26,19 @@ use crate::system::signals::Signals;
 use crate::view::live::Live;
 use crate::view::output::FinishedRun;
 use crate::view::printer::Printer;
+
+/// Rejects options that have no meaning on Restate.
+pub(super) fn check(arguments: &RunArguments) -> Result<(), CommandError> {
+    match (&arguments.on, &arguments.consent.approve) {
+        (Some(_), Approve::Plan(_)) => {
+            let error = CommandError::new("`--approve plan` does not work with `--on`");
+            Err(error.hint(
+                "let the calls wait, then approve the plan with `planwright approve --plan RUN`",
+            ))
+        }
+        _ => Ok(()),
+    }
+}
 
 /// Submits the run of a session to Restate, waits for its end, and reports the outcome.
 pub(super) async fn run(
@@ -69,11 +82,7 @@ fn request(
         Approve::All => Some(AutomaticDecision::Approve),
         Approve::None => Some(AutomaticDecision::Reject),
         // Nobody is asked here: the run continues without this process.
-        Approve::Ask | Approve::Wait => None,
-        Approve::Plan(_) => {
-            return Err(CommandError::new("`--approve plan` does not work with `--on`")
-                .hint("let the calls wait, then approve the plan with `planwright approve --plan RUN`"));
-        }
+        Approve::Ask | Approve::Wait | Approve::Plan(_) => None,
     };
     let text = session.loaded.to_stored();
     let request = RunRequest {

@@ -132,7 +132,7 @@ fn a_run_is_submitted_decided_and_shown_as_any_other() {
     ];
     assert_eq!(run_program(folder, &here).status.code(), Some(0));
     for (command, expected) in [
-        (&["replay", "@2"][..], "same"),
+        (&["replay", "@2"][..], "replays identically"),
         (&["logs", "@2"], "paid"),
         (&["show", "@2"], "paid"),
         (&["diff", "@2", "@1"], ""),
@@ -315,14 +315,15 @@ fn nothing_is_lost_and_nothing_happens_twice() {
     let report = json_report(&ended);
     let counts = effects(folder);
     for (step, before) in completed {
-        assert_eq!(counts.get(&step), Some(&before), "completed step {step}");
+        let now = counts.get(&step).copied().unwrap_or(0);
+        assert_eq!(now, before, "completed step {step}");
     }
     let mut unknown = 0;
     for (step, reported) in report["steps"].as_array().unwrap().iter().enumerate() {
         let count = counts.get(&(step as u64)).copied().unwrap_or(0);
         let is_pay = tool_of(step) == "pay";
         assert!(!is_pay || count <= 1, "step {step} has paid {count} times");
-        if reported["status"] == "succeeded" {
+        if reported["status"] == "succeeded" && reported["error"].is_null() {
             assert!(1 <= count, "step {step} has no effect: {reported}");
         } else {
             assert!(is_pay, "{reported}");
