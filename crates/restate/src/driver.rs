@@ -99,7 +99,7 @@ struct Driver<'a> {
     now: Duration,
     effects: Vec<Effect>,
     /// The calls that start at the end of the turn.
-    starting: Vec<(TaskId, u32, Box<ToolCall>)>,
+    starting: Vec<(TaskId, u32, ToolCall)>,
     pending: DurableFuturesUnordered<Pending<'a>>,
     /// The attempt in flight of each task.
     calls: HashMap<TaskId, u32>,
@@ -283,14 +283,25 @@ impl<'a> Driver<'a> {
                     task,
                     attempt,
                     call,
-                } => self.starting.push((task, attempt, call)),
+                } => {
+                    let mut call = *call;
+                    // It includes the limit of the step, which is a timer of the run.
+                    call.context.time_limit = None;
+                    self.starting.push((task, attempt, call));
+                }
                 Effect::Abort(task) => self.abort(task),
                 Effect::Ask { task, request } => self.ask(task, *request),
                 // The worker that makes the call limits it, since it knows about its progress.
                 Effect::SetTimer {
+                    task,
                     timer: Timer::Attempt(_),
-                    ..
-                } => {}
+                    after,
+                } => {
+                    let mut starting = self.starting.iter_mut();
+                    if let Some((.., call)) = starting.find(|(starting, ..)| *starting == task) {
+                        call.context.time_limit = Some(after);
+                    }
+                }
                 Effect::SetTimer { task, timer, after } => {
                     if timer == Timer::Step {
                         self.step_limits.insert(task, (self.now, after));

@@ -3,4 +3,6 @@
 mod calls;
 mod crashes;
 mod decisions;
+mod differential;
+mod figures;
 mod scene;

@@ -30,7 +30,7 @@ use tokio::sync::watch;
 use tokio::task::yield_now;
 
 /// The time within which a run of a test must end.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// A Restate server with a worker.
 pub(crate) struct Scene {
@@ -137,6 +137,13 @@ impl Scene {
             now: SystemTime::now(),
         };
         request.encode().unwrap()
+    }
+
+    /// Returns true if a plan has no errors.
+    pub(crate) fn is_sound(&self, plan: &serde_json::Value) -> bool {
+        let read = planwright::parse(plan.to_string());
+        let (checked, _) = service(&self.script).check_loaded(LoadedPlan::new("plan", read));
+        checked.is_some()
     }
 
     /// Submits a run.
@@ -269,6 +276,10 @@ pub(crate) fn report(summary: &RunSummary) -> serde_json::Value {
     let report = ReportV1::of_run(summary, None, []);
     let mut report = serde_json::to_value(report).unwrap();
     strip(&mut report);
+    // Calls that are ready at the same time start in the order in which the results before them have arrived.
+    if let Some(calls) = report["calls"].as_array_mut() {
+        calls.sort_by_key(ToString::to_string);
+    }
     report
 }
 
