@@ -89,6 +89,17 @@ const LAYERS: &[Layer] = &[
         tests_may_use: &["planwright-testkit"],
     },
     Layer {
+        name: "planwright-restate",
+        may_use: &[
+            "planwright",
+            "planwright-core",
+            "planwright-engine",
+            "planwright-format",
+            "planwright-store",
+        ],
+        tests_may_use: &["planwright-testkit"],
+    },
+    Layer {
         name: "planwright-web",
         may_use: &["planwright"],
         tests_may_use: &["planwright-testkit"],
@@ -100,6 +111,7 @@ const LAYERS: &[Layer] = &[
             "planwright-core",
             "planwright-mcp",
             "planwright-postgres",
+            "planwright-restate",
             "planwright-serve",
             "planwright-store",
             "planwright-web",
@@ -176,13 +188,18 @@ const FOREIGN: &[(&str, &[&str])] = &[
         "rmcp",
         &["planwright-mcp", "planwright-bench", "planwright-testkit"],
     ),
-    ("reqwest", &["planwright-mcp", "planwright-planner"]),
+    (
+        "reqwest",
+        &["planwright-mcp", "planwright-planner", "planwright-restate"],
+    ),
+    ("restate-sdk", &["planwright-restate"]),
     (
         "rustls",
         &[
             "planwright-mcp",
             "planwright-planner",
             "planwright-postgres",
+            "planwright-restate",
             "planwright",
         ],
     ),
@@ -213,6 +230,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
             "planwright-mcp",
             "planwright-planner",
             "planwright-postgres",
+            "planwright-restate",
             "planwright-store",
             "planwright-testkit",
             "planwright-bench",

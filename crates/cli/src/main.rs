@@ -137,6 +137,9 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             }
             Command::Serve(arguments) => Box::pin(serve::command::serve(&arguments, printer)).await,
             Command::Ui(arguments) => Box::pin(serve::ui::ui(&arguments, printer)).await,
+            Command::Worker(arguments) => {
+                Box::pin(serve::worker::worker(&arguments, printer)).await
+            }
             Command::Login(arguments) => {
                 interruptible(serve::token::login(&arguments, printer)).await
             }

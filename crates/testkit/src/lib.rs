@@ -30,6 +30,9 @@ pub mod pages;
 /// A PostgreSQL server.
 pub mod postgres;
 
+/// A Restate server.
+pub mod restate;
+
 /// Reference pages, made of JSON Schemas.
 pub mod reference_page;
 

@@ -145,7 +145,7 @@ pub mod real_servers {
 }
 
 /// The file at `path` below cargo's target folder, which also contains the running test.
-fn installed(path: &str) -> Option<PathBuf> {
+pub(crate) fn installed(path: &str) -> Option<PathBuf> {
     let test = std::env::current_exe().expect("the test knows its own program");
     test.ancestors()
         .map(|folder| folder.join(path))

@@ -148,6 +148,7 @@ impl From<StoredRunError> for ApiError {
             | StoredRunError::UnknownDialect(_)
             | StoredRunError::Unwritable(_)
             | StoredRunError::Unfinished
+            | StoredRunError::DrivenBy(_)
             | StoredRunError::NotStale(_)
             | StoredRunError::Doubt { .. }
             | StoredRunError::ServerRuns { .. }

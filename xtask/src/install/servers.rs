@@ -16,6 +16,13 @@ const SERVERS: &[Environment] = &[
             "node_modules/.bin/mcp-server-filesystem",
         ],
     },
+    // The server is not bundled with Planwright: its licence (BSL) allows its use, not every redistribution.
+    Environment {
+        folder: "restate",
+        registry: Registry::Npm,
+        packages: &["@restatedev/restate-server@1.7.12"],
+        programs: &["node_modules/@restatedev/restate-server/package.json"],
+    },
     Environment {
         folder: "python",
         registry: Registry::PyPi,

@@ -19,7 +19,7 @@ use super::{
     LogsArguments, ManArguments, PassphraseArguments, PruneArguments, RejectArguments,
     ReplayArguments, ResumeArguments, RunsArguments, SaveArguments, ServeArguments,
     ServersArguments, ShowArguments, TokenArguments, ToolsArguments, UiArguments, WaitingArguments,
-    WrapArguments,
+    WorkerArguments, WrapArguments,
 };
 
 /// Checks and runs plans of tool calls over MCP servers.
@@ -246,6 +246,11 @@ pub(crate) enum Command {
     ///
     /// Exit status: 0 a signal arrived, 2 usage.
     Ui(UiArguments),
+    /// Execute runs and calls of tools for a Restate server, until a signal arrives.
+    ///
+    /// `planwright run --on restate=URL` submits runs. If the worker is lost, Restate continues them as soon as a worker listens at the same
+    /// address again: completed calls are not repeated, and a call in progress is repeated only if its tool declares that this is safe.
+    Worker(WorkerArguments),
     /// Log in to an HTTP server that requires authorization.
     ///
     /// Prints the page to open. The tokens are stored in the data folder, readable by their owner only, and renewed
@@ -392,6 +397,18 @@ pub(crate) struct RunArguments {
     /// Store nothing on disk: the run cannot be resumed or shown later.
     #[arg(help_heading = RUNNING, long, conflicts_with = "store")]
     pub(crate) no_store: bool,
+    /// Run the plan on a workflow engine: `restate=URL`, with the address of the ingress of Restate. A `planwright worker` with the same
+    /// tools and the same store must be registered there. Ctrl-C leaves the run running.
+    #[arg(help_heading = RUNNING, long, value_name = "ENGINE", value_parser = workflow_engine, conflicts_with_all = ["no_store", "durations", "replan", "repair", "approvals"])]
+    pub(crate) on: Option<String>,
+}
+
+/// Parses the value of `--on`, and returns the address.
+fn workflow_engine(text: &str) -> Result<String, String> {
+    let address = text.strip_prefix("restate=").filter(|url| !url.is_empty());
+    let address =
+        address.ok_or("expected `restate=URL`, such as `restate=http://localhost:8080`")?;
+    Ok(address.to_owned())
 }
 
 /// `call`

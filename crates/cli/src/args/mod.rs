@@ -33,7 +33,7 @@ pub(crate) use run::{
 };
 pub(crate) use serve::{
     InitArguments, LoginArguments, ServeArguments, TokenArguments, TokenCommand, UiArguments,
-    WrapArguments, WrapScope,
+    WorkerArguments, WrapArguments, WrapScope,
 };
 pub(crate) use servers::{
     AddServerArguments, DoctorArguments, ListServersArguments, ManArguments, ServersArguments,

@@ -61,6 +61,24 @@ pub(crate) struct UiArguments {
     pub(crate) store: StoreArguments,
 }
 
+/// `worker`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct WorkerArguments {
+    /// The address to listen at for requests of Restate. Whoever can reach it can call all tools of the worker.
+    #[arg(help_heading = OPTIONS, long, value_name = "ADDRESS", value_parser = listen_address, default_value = "127.0.0.1:9080")]
+    pub(crate) listen: SocketAddr,
+    /// Register the worker with the admin interface of Restate at this address, such as `http://localhost:9070`.
+    #[arg(help_heading = OPTIONS, long, value_name = "URL")]
+    pub(crate) register: Option<String>,
+    /// The address at which Restate reaches the worker; default: the address that it listens at.
+    #[arg(help_heading = OPTIONS, long, value_name = "URL", requires = "register")]
+    pub(crate) advertise: Option<String>,
+    #[command(flatten)]
+    pub(crate) tools: ToolArguments,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+}
+
 /// The values of `--mode`. `--with-plans` turns the third mode into the fourth.
 const MODES: &[(&str, &str, GatewayMode)] = &[
     (

@@ -31,6 +31,7 @@ const SUBJECTS: &[(&str, &[&str])] = &[
     ("Models", &["create", "ask", "chat", "dates"]),
     ("Servers and tools", &["servers", "tools", "trust", "login"]),
     ("Gateway", &["serve", "wrap", "token"]),
+    ("Workflow engines", &["worker"]),
     (
         "Setup",
         &[

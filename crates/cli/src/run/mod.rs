@@ -5,6 +5,7 @@ pub(crate) mod call;
 pub(crate) mod demo;
 pub(crate) mod early_run;
 pub(crate) mod plan_file;
+pub(crate) mod restate;
 pub(crate) mod resume;
 pub(crate) mod session;
 pub(crate) mod stopping;

@@ -26,6 +26,7 @@ use planwright::{Planwright, Run};
 use planwright_store::Store;
 
 use super::plan_file;
+use super::restate;
 use super::stopping::{CANCELLING, Reaction, Stopping};
 use crate::approval::approver;
 use crate::approval::approver::{ApprovalSubject, PlanAnswer, approver};
@@ -45,6 +46,7 @@ use crate::view::{diagnostics, output, text_report};
 
 /// `planwright run PLAN`
 pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Exit, CommandError> {
+    restate::check(arguments)?;
     let command = PlanCommand::open(arguments, printer)?;
     let loaded = plan_file::read(&arguments.plan)?;
     plan_file::note_shadowed_plan(&arguments.plan.text, printer);
@@ -103,7 +105,8 @@ impl<'a> PlanCommand<'a> {
         let options = self.options()?;
         let mut signals = Signals::new()?;
         let tools = &self.arguments.tools;
-        let server_use = if self.arguments.dry_run {
+        // A worker makes the calls of a run on a workflow engine.
+        let server_use = if self.arguments.dry_run || self.arguments.on.is_some() {
             ServerUse::Lists
         } else {
             ServerUse::Calls
@@ -232,6 +235,12 @@ impl<'a> PlanCommand<'a> {
             adaptation: arguments.adapt.open(&self.config)?,
             revisions: Vec::new(),
         };
+        if let Some(url) = &arguments.on {
+            let options = &prepared.options;
+            let exit = restate::run(&session, url, &arguments.tools, options, signals).await;
+            toolbox.close().await;
+            return exit;
+        }
         let segment = session.first_segment(
             &arguments.tools,
             prepared.options.clone(),

@@ -189,6 +189,9 @@ impl From<StoredRunError> for CommandError {
             StoredRunError::Unfinished => {
                 explained.hint("ask again, or give it a plan: `--plan FILE`")
             }
+            StoredRunError::DrivenBy(_) => {
+                explained.hint("`planwright attach RUN` shows it, `planwright cancel RUN` cancels it")
+            }
             StoredRunError::Done(_) => {
                 explained.hint("a plan that changes the step runs it again: `--plan FILE`")
             }

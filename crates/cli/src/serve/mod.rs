@@ -1,7 +1,8 @@
-//! The gateway command, and the tokens and trust that it relies on.
+//! The commands that serve others: the gateway with its tokens, the page, the worker of a workflow engine.
 
 pub(crate) mod command;
 pub(crate) mod page;
 pub(crate) mod token;
 pub(crate) mod ui;
 pub(crate) mod view;
+pub(crate) mod worker;

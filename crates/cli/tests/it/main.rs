@@ -43,6 +43,7 @@ mod program;
 mod prompts;
 mod real_servers;
 mod reference;
+mod restate;
 mod resume;
 mod runs;
 mod secrets;

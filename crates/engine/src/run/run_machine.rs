@@ -209,7 +209,7 @@ impl RunMachine {
     }
 
     /// Sets that the run has no listeners, so it need not create events.
-    pub(crate) fn set_no_listeners(&mut self, no_listeners: bool) {
+    pub fn set_no_listeners(&mut self, no_listeners: bool) {
         self.no_listeners = no_listeners;
     }
 
@@ -268,7 +268,7 @@ impl RunMachine {
     }
 
     /// Returns true if `task` is `scope` or inside of it.
-    pub(crate) fn is_within(&self, task: TaskId, scope: TaskId) -> bool {
+    pub fn is_within(&self, task: TaskId, scope: TaskId) -> bool {
         self.queue.scheduler().is_within(task, scope)
     }
 

@@ -34,6 +34,9 @@ pub struct RunV1 {
     /// The client that it belongs to, if a gateway with several clients began it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
+    /// The address of the workflow engine that drives it, such as `restate=http://localhost:8080`; absent if processes of Planwright do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driven_by: Option<String>,
 }
 
 /// A plan as it was written.
@@ -146,6 +149,7 @@ impl RunV1 {
             vars,
             tools,
             client: None,
+            driven_by: None,
         }
     }
 

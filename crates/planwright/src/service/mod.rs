@@ -27,6 +27,8 @@ pub use error::Error;
 pub use launch::{EventObserver, ObservedRun, RunObserver, RunSpec, RunStorage, run_time};
 pub use planwright::{Planwright, Tools, parse};
 #[cfg(feature = "store")]
+pub use requests::{RequestWatch, RunRequests};
+#[cfg(feature = "store")]
 pub use resume::Resume;
 pub use run::Run;
 pub use run_builder::RunBuilder;

@@ -263,6 +263,12 @@ impl Planwright {
             .with_approver(Arc::clone(&self.0.open.approver))
     }
 
+    /// The backends of the tools, for programs that make the calls of a run themselves. A call is refused if its tool differs from the one that the
+    /// plan was checked with, or if the policy does not allow it.
+    pub fn backend(&self) -> impl ToolBackend + use<> {
+        self.0.open.bound_backend()
+    }
+
     /// Returns the servers that did not start, if that is [allowed](Builder::without_missing_servers).
     #[cfg(feature = "mcp")]
     pub fn missing_servers(&self) -> &[ServerFailure] {

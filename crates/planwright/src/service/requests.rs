@@ -1,5 +1,6 @@
 //! Requests of other processes to a stored run that this process drives: to cancel it, and approvals of its whole plan.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use futures::future::{BoxFuture, pending};
 use planwright_core::PlanConsent;
 use planwright_engine::approval::ApprovalRequest;
-use planwright_engine::{Approver, Canceller, Decision, RunId};
+use planwright_engine::{Approver, Decision, RunId};
 use planwright_store::{LeaseHolder, RunInfo, Store, StoreError};
 use tokio::sync::{Mutex, watch};
 use tokio::task::AbortHandle;
@@ -21,9 +22,9 @@ const READ_PAUSE: Duration = Duration::from_millis(250);
 /// The pause before a store that could not be read is read again.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
-/// The requests to one run.
+/// The requests of other processes to a stored run.
 #[derive(Clone)]
-pub(super) struct RunRequests {
+pub struct RunRequests {
     store: Store,
     run: RunId,
     /// The process that the requests name, which is this one; `None` if it has to be read from the store.
@@ -37,7 +38,9 @@ pub(super) struct RunRequests {
 }
 
 impl RunRequests {
-    pub(super) fn new(
+    /// The requests to `run` in `store`. They name `holder`, which is this process; without it, the holder is read from the store. `consent` is the digest that an
+    /// approval of the whole plan is bound to; `None` if the plan cannot be approved as a whole.
+    pub fn new(
         store: Store,
         run: RunId,
         holder: Option<LeaseHolder>,
@@ -54,7 +57,7 @@ impl RunRequests {
     }
 
     /// Returns the approver of the run. An approval of the whole plan applies to calls without a decision of their own.
-    pub(super) fn approver(&self, approver: Arc<dyn Approver>) -> Arc<dyn Approver> {
+    pub fn approver(&self, approver: Arc<dyn Approver>) -> Arc<dyn Approver> {
         Arc::new(PlanApprover {
             approver,
             requests: self.clone(),
@@ -62,13 +65,13 @@ impl RunRequests {
         })
     }
 
-    /// Watches for requests until the result is dropped.
-    pub(super) fn watch(self, canceller: Canceller) -> RequestWatch {
+    /// Watches for requests until the result is dropped. A request to cancel the run calls `cancel`.
+    pub fn watch(self, cancel: impl Fn() + Send + Sync + 'static) -> RequestWatch {
         let is_extended = Arc::clone(&self.is_extended);
         let task = tokio::spawn(async move {
             tokio::time::sleep(QUIET_TIME).await;
             loop {
-                match self.follow(&canceller).await {
+                match self.follow(&cancel).await {
                     // Without the run there are no requests to it.
                     Ok(()) | Err(StoreError::Missing { .. }) => return,
                     Err(error) => {
@@ -85,7 +88,7 @@ impl RunRequests {
         }
     }
 
-    async fn follow(&self, canceller: &Canceller) -> Result<(), StoreError> {
+    async fn follow(&self, cancel: &(dyn Fn() + Send + Sync)) -> Result<(), StoreError> {
         let mut changes = self.store.watch_changes()?;
         let holder = match &self.holder {
             Some(holder) => holder.clone(),
@@ -113,7 +116,7 @@ impl RunRequests {
                 .run_blocking(move |store| store.pending_requests(&run, &holder, consent.as_ref()));
             let pending = pending.await?;
             if pending.is_cancelled {
-                canceller.cancel();
+                cancel();
                 return Ok(());
             }
             // The waiting calls check again whether steps were added since the approval.
@@ -178,7 +181,9 @@ impl RunRequests {
 }
 
 /// The task that watches for requests to a run. It ends when this is dropped.
-pub(super) struct RequestWatch {
+#[must_use = "the watch ends when this is dropped"]
+#[derive(Debug)]
+pub struct RequestWatch {
     task: AbortHandle,
     is_extended: Arc<AtomicBool>,
 }
@@ -193,6 +198,14 @@ impl RequestWatch {
 impl Drop for RequestWatch {
     fn drop(&mut self) {
         self.task.abort();
+    }
+}
+
+impl fmt::Debug for RunRequests {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunRequests")
+            .field("run", &self.run)
+            .finish_non_exhaustive()
     }
 }
 

@@ -55,7 +55,7 @@ impl StoreLink {
     /// Watches for requests to the run from now on.
     pub(super) fn watch(&mut self, canceller: Canceller) {
         let requests = self.requests.take();
-        self.watch = requests.map(|requests| requests.watch(canceller));
+        self.watch = requests.map(|requests| requests.watch(move || canceller.cancel()));
     }
 
     /// Ends approvals of the whole plan: it has steps that were not shown.

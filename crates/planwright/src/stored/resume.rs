@@ -72,6 +72,9 @@ impl ResumeRequest<'_> {
         if stored.is_unfinished() && self.new_plan.is_none() {
             return Err(StoredRunError::Unfinished);
         }
+        if let Some(engine) = stored.driving_engine() {
+            return Err(StoredRunError::DrivenBy(engine.to_owned()));
+        }
         let mut history = stored.history()?;
         // The journal would do this when it is opened, but at that time calls wait for it.
         store.delete_used_decisions(self.id, &history)?;

@@ -107,6 +107,14 @@ impl StoredRun {
         })
     }
 
+    /// Returns the address of the workflow engine that drives the run, if it has not ended; `None` for an imported run, which no engine here knows.
+    pub fn driving_engine(&self) -> Option<&str> {
+        let last = self.entries.last().map(|entry| &entry.record);
+        let is_open = !matches!(last, Some(Record::Ended { .. }));
+        let engine = self.run.driven_by.as_deref();
+        engine.filter(|_| is_open && self.imported.is_none())
+    }
+
     /// Returns the digest that an approval of the whole plan is bound to; `None` if the plan is still being written, or was imported.
     pub fn plan_consent(&self) -> Option<&PlanConsent> {
         let latest = |is: fn(&Record) -> bool| {
@@ -414,6 +422,9 @@ pub enum StoredRunError {
     /// A result to keep is not stale under the new plan.
     #[error("the result of `{0}` is not stale, so there is nothing to keep")]
     NotStale(String),
+    /// A workflow engine drives the run, and would continue it as well.
+    #[error("the run cannot be resumed: it is in progress on `{0}`")]
+    DrivenBy(String),
     /// An input is not known any more.
     #[error("the input `{0}` is secret, so it was not stored")]
     Hidden(Arc<str>),

@@ -365,6 +365,7 @@ fn bad_request(error: &StoredRunError) -> BadRequest {
         | StoredRunError::UnknownDialect(_)
         | StoredRunError::Unwritable(_)
         | StoredRunError::Unfinished
+        | StoredRunError::DrivenBy(_)
         | StoredRunError::NotStale(_)
         | StoredRunError::ServerRuns { .. }
         | StoredRunError::UnknownStep { near: None, .. }

@@ -1,0 +1,104 @@
+//! The calls in flight of this process, and the execution of one call.
+
+use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use futures::FutureExt;
+use planwright_engine::{ErrorKind, RunId, ToolBackend, ToolCall, ToolError};
+use tokio::sync::Notify;
+
+use crate::message::{CallKey, CallOutcome};
+
+/// The calls that are in flight in this process, so that a run can abort them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CallsInFlight(Arc<Mutex<HashMap<CallKey, Arc<Notify>>>>);
+
+impl CallsInFlight {
+    /// Executes one attempt at a call, until it is answered, exceeds its time limit or is aborted.
+    pub(crate) async fn execute(
+        &self,
+        backend: &dyn ToolBackend,
+        key: CallKey,
+        call: ToolCall,
+    ) -> CallOutcome {
+        let abort = Arc::new(Notify::new());
+        let _guard = InFlight {
+            calls: self.clone(),
+            key: key.clone(),
+            abort: Arc::clone(&abort),
+        };
+        self.lock().insert(key, Arc::clone(&abort));
+        let clock = call.clock.clone();
+        let limit = call.context.time_limit;
+        let tool = call.tool.qualified_name();
+        clock.restart();
+        let answered = AssertUnwindSafe(async { backend.call(call).await }).catch_unwind();
+        let exceeded = async {
+            match limit {
+                Some(limit) => clock.exceeds(limit).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            answer = answered => CallOutcome::Answered(answer.unwrap_or_else(|_| {
+                let lost = ToolError::lost(format!("the backend of `{tool}` panicked"));
+                Err(ToolError { kind: ErrorKind::Internal, ..lost })
+            })),
+            () = abort.notified() => CallOutcome::Aborted,
+            () = exceeded => CallOutcome::TimedOut,
+        }
+    }
+
+    /// Aborts a call, if it is in flight in this process.
+    pub(crate) fn abort(&self, key: &CallKey) {
+        if let Some(abort) = self.lock().get(key) {
+            abort.notify_one();
+        }
+    }
+
+    /// Aborts all calls of a run that are in flight in this process.
+    pub(crate) fn abort_all(&self, run: &RunId) {
+        for (key, abort) in self.lock().iter() {
+            if key.run == *run {
+                abort.notify_one();
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<CallKey, Arc<Notify>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The entry of a call in flight, which is removed when this is dropped.
+struct InFlight {
+    calls: CallsInFlight,
+    key: CallKey,
+    abort: Arc<Notify>,
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        let mut calls = self.calls.lock();
+        // Restate may have started the same attempt again before this one noticed that its connection is lost.
+        if calls
+            .get(&self.key)
+            .is_some_and(|abort| Arc::ptr_eq(abort, &self.abort))
+        {
+            calls.remove(&self.key);
+        }
+    }
+}
+
+/// Returns the time since 1970. It is used in recorded results only: a run reads no clock.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the time is recorded with the result of each call"
+)]
+pub(crate) fn unix_time() -> Duration {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.unwrap_or_default()
+}

@@ -1,0 +1,8 @@
+//! Runs on a real Restate server, which each test starts.
+
+mod calls;
+mod crashes;
+mod decisions;
+mod differential;
+mod figures;
+mod scene;
