@@ -5,7 +5,7 @@ use std::time::Duration;
 use planwright_core::check::CheckedPlan;
 use planwright_core::{Catalog, Value};
 use planwright_engine::backend::{Function, Functions, ToolOutput};
-use planwright_engine::{Backends, Engine, RunStatus, RunSummary};
+use planwright_engine::{Backends, Bound, Engine, Guards, RunOptions, RunStatus, RunSummary};
 use serde_json::json;
 
 use crate::plans;
@@ -37,6 +37,18 @@ pub fn engine() -> Engine {
     Engine::new(Backends::new().with("here", functions()))
 }
 
+/// Creates an engine with [`functions`], whose runs may write values of any size, such as ten megabytes to each of a thousand calls.
+pub fn engine_for_large_values() -> Engine {
+    let guards = Guards {
+        written_bytes: Some(Bound::new(u64::MAX)),
+        ..Guards::default()
+    };
+    engine().with_options(RunOptions {
+        guards,
+        ..RunOptions::default()
+    })
+}
+
 /// Runs a plan to its end.
 ///
 /// # Panics
@@ -44,7 +56,8 @@ pub fn engine() -> Engine {
 /// If it does not succeed.
 pub async fn run(engine: &Engine, plan: CheckedPlan) -> RunSummary {
     let summary = engine.run("run".parse().expect("an id"), plan).await;
-    assert_eq!(summary.status, RunStatus::Succeeded);
+    let error = summary.steps.iter().find_map(|step| step.error.as_ref());
+    assert_eq!(summary.status, RunStatus::Succeeded, "{error:?}");
     summary
 }
 

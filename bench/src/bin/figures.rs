@@ -209,7 +209,7 @@ fn whole_engine(threads: &str, runtime: &Runtime) {
 }
 
 fn one_value(runtime: &Runtime) {
-    let engine = engine::engine();
+    let engine = engine::engine_for_large_values();
     let [small, big] = ["small", "big"].map(|source| {
         let plan = engine::one_to_many(source, 1_000);
         median(21, || {

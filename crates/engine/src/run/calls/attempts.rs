@@ -30,9 +30,9 @@ pub(in crate::run) const RUN_TIMER_TASK: TaskId = TaskId(u32::MAX);
 /// The maximum size of one output, in bytes of JSON.
 const MAX_OUTPUT_BYTES: u64 = 256 * 1024 * 1024;
 
-/// The number of digest digits in an idempotency key: 64 bits suffice, since keys are compared within one place of one
+/// The number of digest bytes in an idempotency key: 64 bits suffice, since keys are compared within one place of one
 /// run only.
-const KEY_DIGITS: usize = 16;
+const KEY_BYTES: usize = 8;
 
 impl RunMachine {
     pub(in crate::run) fn call(&mut self, task: TaskId, attempt: u32, effects: &mut Vec<Effect>) {
@@ -365,9 +365,11 @@ fn idempotency_key(run: &RunId, at: &Address, tool: &Tool, args: &Value) -> Arc<
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }
-    let digest = hex(&hash.finalize());
-    let short = digest.get(..KEY_DIGITS).unwrap_or(&digest);
-    format!("{}:{short}", at.key_below(run.as_str())).into()
+    let digest = hash.finalize();
+    let mut key = at.key_below(run.as_str());
+    key.push(':');
+    key.push_str(&hex(digest.get(..KEY_BYTES).unwrap_or(&digest)));
+    key.into()
 }
 
 impl RunMachine {
