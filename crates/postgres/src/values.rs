@@ -161,27 +161,6 @@ fn is_lost(error: &tokio_postgres::Error) -> bool {
     })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn any_text_comes_back() {
-        for text in [
-            "",
-            "a",
-            "\0",
-            "\u{F0000}",
-            "\u{F0000}0",
-            "\u{F0000}1\0\u{F0000}",
-        ] {
-            let encoded = encode_text(text);
-            assert!(!encoded.contains('\0'));
-            assert_eq!(decode_text(&encoded), text);
-        }
-    }
-}
-
 /// Returns the first row of a result.
 pub(crate) fn first<T>(
     session: &dyn SqlSession,
@@ -223,4 +202,25 @@ pub(crate) fn text(text: &str) -> SqlValue<'_> {
 
 pub(crate) fn micros(time: Duration) -> i64 {
     i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_text_comes_back() {
+        for text in [
+            "",
+            "a",
+            "\0",
+            "\u{F0000}",
+            "\u{F0000}0",
+            "\u{F0000}1\0\u{F0000}",
+        ] {
+            let encoded = encode_text(text);
+            assert!(!encoded.contains('\0'));
+            assert_eq!(decode_text(&encoded), text);
+        }
+    }
 }

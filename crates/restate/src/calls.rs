@@ -9,7 +9,7 @@ use futures::FutureExt;
 use planwright_engine::{ErrorKind, RunId, ToolBackend, ToolCall, ToolError};
 use tokio::sync::Notify;
 
-use crate::message::{CallKey, CallOutcome};
+use crate::message::{CallKey, ServiceOutcome};
 
 /// The calls that are in flight in this process, so that a run can abort them.
 #[derive(Clone, Debug, Default)]
@@ -22,7 +22,7 @@ impl CallsInFlight {
         backend: &dyn ToolBackend,
         key: CallKey,
         call: ToolCall,
-    ) -> CallOutcome {
+    ) -> ServiceOutcome {
         let abort = Arc::new(Notify::new());
         let _guard = InFlight {
             calls: self.clone(),
@@ -43,12 +43,12 @@ impl CallsInFlight {
         };
         tokio::select! {
             biased;
-            answer = answered => CallOutcome::Answered(answer.unwrap_or_else(|_| {
+            answer = answered => ServiceOutcome::Answered(answer.unwrap_or_else(|_| {
                 let lost = ToolError::lost(format!("the backend of `{tool}` panicked"));
                 Err(ToolError { kind: ErrorKind::Internal, ..lost })
             })),
-            () = abort.notified() => CallOutcome::Aborted,
-            () = exceeded => CallOutcome::TimedOut,
+            () = abort.notified() => ServiceOutcome::Aborted,
+            () = exceeded => ServiceOutcome::TimedOut,
         }
     }
 

@@ -140,7 +140,7 @@ impl RestateClient {
                 Ok((status, body)) => format!("{status}: {body}"),
                 Err(error) => error.to_string(),
             };
-            tracing::warn!(error, "Restate was not told about a decision; trying again");
+            tracing::warn!(error, "a decision did not reach Restate; trying again");
             tokio::time::sleep(RETRY_PAUSE).await;
         }
     }

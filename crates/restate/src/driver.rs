@@ -24,11 +24,11 @@ use tokio::task::AbortHandle;
 
 use crate::calls::unix_time;
 use crate::client::RestateClient;
-use crate::message::{CallKey, CallOutcome, CallReplyV1, CallRequestV1, DecisionV1};
+use crate::message::{CallKey, CallReplyV1, CallRequestV1, DecisionV1, ServiceOutcome};
 use crate::projection::{Projection, ProjectionError};
 use crate::request::{AutomaticDecision, RunRequestV1};
 use crate::services::{IntentMark, RunResultV1, TOOLS, WorkerState};
-use crate::timers::Timers;
+use crate::timers::DurableTimers;
 
 /// The start of a run, as Restate records it.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
@@ -63,7 +63,7 @@ where
     Box::pin(ctx.run(move || action).name(name))
 }
 
-/// What has happened to a run.
+/// An operation of a run that has completed.
 enum Completion {
     Called {
         task: TaskId,
@@ -106,7 +106,7 @@ struct Driver<'a> {
     questions: Questions,
     /// The automatic decisions that are not applied yet.
     decided: VecDeque<(TaskId, Decision)>,
-    timers: Timers,
+    timers: DurableTimers,
     /// The time limits of whole steps: the time when the limit was set, and the limit.
     step_limits: HashMap<TaskId, (Duration, Duration)>,
     /// The durations of calls that the store had before the run, and those with what the run has taught.
@@ -207,7 +207,7 @@ impl<'a> Driver<'a> {
             calls: HashMap::new(),
             questions: Questions::default(),
             decided: VecDeque::new(),
-            timers: Timers::default(),
+            timers: DurableTimers::default(),
             step_limits: HashMap::new(),
             learned: durations.clone(),
             durations,
@@ -218,7 +218,7 @@ impl<'a> Driver<'a> {
         self.run.start(&mut self.effects);
         loop {
             self.run.proceed(&mut self.effects);
-            self.execute_effects()?;
+            self.execute_effects();
             if self.run.is_done() {
                 return Ok(());
             }
@@ -270,7 +270,7 @@ impl<'a> Driver<'a> {
     }
 
     /// Executes the effects that the run has asked for, in order, except calls.
-    fn execute_effects(&mut self) -> HandlerResult<()> {
+    fn execute_effects(&mut self) {
         let mut effects = std::mem::take(&mut self.effects);
         for effect in effects.drain(..) {
             match effect {
@@ -318,7 +318,6 @@ impl<'a> Driver<'a> {
         }
         self.effects = effects;
         self.projection.end_turn();
-        Ok(())
     }
 
     fn abort(&mut self, task: TaskId) {
@@ -343,10 +342,11 @@ impl<'a> Driver<'a> {
         let is_idle =
             self.calls.is_empty() && self.timers.is_empty() && self.questions.open.is_empty();
         let mut starting = std::mem::take(&mut self.starting);
-        if is_idle && starting.len() == 1 {
-            if let Some((task, attempt, call)) = starting.pop() {
-                return self.call_inline(task, attempt, &call).await.map(Some);
-            }
+        if is_idle
+            && starting.len() == 1
+            && let Some((task, attempt, call)) = starting.pop()
+        {
+            return self.call_inline(task, attempt, &call).await.map(Some);
         }
         for (task, attempt, call) in starting {
             let request = self.request(task, attempt, &call)?;
@@ -483,14 +483,14 @@ impl<'a> Driver<'a> {
     fn ended(&mut self, task: TaskId, attempt: u32, reply: CallReplyV1) -> RunInput {
         self.advance(reply.at_ns);
         match reply.decode() {
-            CallOutcome::Answered(result) => RunInput::AttemptEnded {
+            ServiceOutcome::Answered(result) => RunInput::AttemptEnded {
                 task,
                 attempt,
                 result,
             },
-            CallOutcome::TimedOut => RunInput::TimerFired(task, Timer::Attempt(attempt)),
+            ServiceOutcome::TimedOut => RunInput::TimerFired(task, Timer::Attempt(attempt)),
             // Only a request to cancel the run aborts a call that the run still waits for.
-            CallOutcome::Aborted => RunInput::Cancel,
+            ServiceOutcome::Aborted => RunInput::Cancel,
         }
     }
 

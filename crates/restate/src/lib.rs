@@ -34,6 +34,6 @@ mod worker;
 mod client;
 
 pub use client::{RestateClient, RestateError, Submission};
-pub use request::{AutomaticDecision, RequestError, RunRequest, RunRequestV1};
+pub use request::{AutomaticDecision, RunRequest, RunRequestError, RunRequestV1};
 pub use services::RunResultV1;
 pub use worker::Worker;

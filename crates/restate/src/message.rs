@@ -117,7 +117,7 @@ enum OutcomeV1 {
 
 /// The end of one attempt at a call.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum CallOutcome {
+pub(crate) enum ServiceOutcome {
     Answered(Result<ToolOutput, ToolError>),
     /// The attempt exceeded its time limit.
     TimedOut,
@@ -129,11 +129,11 @@ pub(crate) enum CallOutcome {
 const ANSWERED: &str = "answered";
 
 impl CallReplyV1 {
-    pub(crate) fn new(at: Duration, step: &StepId, outcome: CallOutcome) -> Self {
+    pub(crate) fn new(at: Duration, step: &StepId, outcome: ServiceOutcome) -> Self {
         let outcome = match outcome {
-            CallOutcome::Answered(result) => encode_answer(step, result),
-            CallOutcome::TimedOut => OutcomeV1::TimedOut {},
-            CallOutcome::Aborted => OutcomeV1::Aborted {},
+            ServiceOutcome::Answered(result) => encode_answer(step, result),
+            ServiceOutcome::TimedOut => OutcomeV1::TimedOut {},
+            ServiceOutcome::Aborted => OutcomeV1::Aborted {},
         };
         Self {
             at_ns: u64::try_from(at.as_nanos()).unwrap_or(u64::MAX),
@@ -141,18 +141,18 @@ impl CallReplyV1 {
         }
     }
 
-    pub(crate) fn decode(self) -> CallOutcome {
+    pub(crate) fn decode(self) -> ServiceOutcome {
         match self.outcome {
             OutcomeV1::Answered { body, blobs } => {
-                CallOutcome::Answered(decode_answer(&body, blobs).unwrap_or_else(|error| {
+                ServiceOutcome::Answered(decode_answer(&body, blobs).unwrap_or_else(|error| {
                     // The call has happened, and its answer is lost.
                     Err(ToolError::lost(format!(
                         "the answer cannot be read: {error}"
                     )))
                 }))
             }
-            OutcomeV1::TimedOut {} => CallOutcome::TimedOut,
-            OutcomeV1::Aborted {} => CallOutcome::Aborted,
+            OutcomeV1::TimedOut {} => ServiceOutcome::TimedOut,
+            OutcomeV1::Aborted {} => ServiceOutcome::Aborted,
         }
     }
 }
@@ -243,12 +243,12 @@ mod tests {
         let reply = CallReplyV1::new(
             Duration::from_nanos(7),
             &step,
-            CallOutcome::Answered(result.clone()),
+            ServiceOutcome::Answered(result.clone()),
         );
         let json = serde_json::to_string(&reply).unwrap();
         let read: CallReplyV1 = serde_json::from_str(&json).unwrap();
         assert_eq!(read.at_ns, 7);
-        assert_eq!(read.decode(), CallOutcome::Answered(result));
+        assert_eq!(read.decode(), ServiceOutcome::Answered(result));
     }
 
     fn nested(depth: usize) -> Value {

@@ -72,7 +72,7 @@ pub struct RunRequestV1 {
 
 /// The reason why a plan does not run on Restate.
 #[derive(Debug, thiserror::Error)]
-pub enum RequestError {
+pub enum RunRequestError {
     /// The plan reads `env` or `secrets`.
     #[error(
         "the plan refers to `{0}`, and Restate would store the value: plans with secrets do not run on Restate"
@@ -116,9 +116,9 @@ impl RunRequest<'_> {
     /// # Errors
     ///
     /// If the plan uses what Restate must not store, or what a worker cannot do.
-    pub fn encode(self) -> Result<RunRequestV1, RequestError> {
+    pub fn encode(self) -> Result<RunRequestV1, RunRequestError> {
         if let Some((what, name)) = self.plan.outside().into_iter().next() {
-            return Err(RequestError::Secret(format!("{what}.{name}")));
+            return Err(RunRequestError::Secret(format!("{what}.{name}")));
         }
         let vars = redacted_inputs(self.plan, &self.options.masked_texts());
         let inputs = self.plan.inputs();
@@ -126,10 +126,10 @@ impl RunRequest<'_> {
             .iter()
             .find(|(name, value)| inputs.get(*name) != Some(value))
         {
-            return Err(RequestError::SecretInput(name.to_string()));
+            return Err(RunRequestError::SecretInput(name.to_string()));
         }
         if let Some(step) = extracting_step(self.plan) {
-            return Err(RequestError::Extraction(step));
+            return Err(RunRequestError::Extraction(step));
         }
         let run = RunV1 {
             driven_by: Some(format!("restate={}", self.ingress)),
@@ -165,14 +165,14 @@ impl RunRequestV1 {
     pub(crate) fn open(
         &self,
         worker: &WorkerState,
-    ) -> Result<(CheckedPlan, RunOptions), RequestError> {
+    ) -> Result<(CheckedPlan, RunOptions), RunRequestError> {
         let service = &worker.service;
         if self.schema != SCHEMA {
-            return Err(RequestError::Schema(self.schema.clone()));
+            return Err(RunRequestError::Schema(self.schema.clone()));
         }
         let loaded = LoadedPlan::from_stored(&self.run.plan, self.run.vars.clone());
         let (plan, loaded) = service.check_loaded(loaded);
-        let plan = plan.ok_or_else(|| RequestError::Rejected(loaded.diagnostics.to_string()))?;
+        let plan = plan.ok_or_else(|| RunRequestError::Rejected(loaded.diagnostics.to_string()))?;
         let tools = tools_of(&plan);
         for then in &self.process.tools {
             let same_name = |now: &&Arc<Tool>| now.server == then.server && *now.name == *then.name;
@@ -183,12 +183,12 @@ impl RunRequestV1 {
             };
             if let Some(changes) = changes {
                 let tool = format!("{}.{}", then.server, then.name);
-                return Err(RequestError::OtherTool { tool, changes });
+                return Err(RunRequestError::OtherTool { tool, changes });
             }
         }
         let flow: Option<FlowModeV1> = plan.flow().map(|flow| flow.planner.into());
         if flow != self.process.flow {
-            return Err(RequestError::OtherFlow);
+            return Err(RunRequestError::OtherFlow);
         }
         let options = self.process.run_options();
         let options = RunOptions {

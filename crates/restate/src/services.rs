@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::calls::{CallsInFlight, unix_time};
 use crate::driver;
-use crate::message::{CallOutcome, CallReplyV1, CallRequestV1};
+use crate::message::{CallReplyV1, CallRequestV1, ServiceOutcome};
 use crate::request::RunRequestV1;
 
 /// The name of the workflow. Its key is the id of the run.
@@ -22,7 +22,7 @@ pub(crate) const RUNS: &str = "PlanwrightRun";
 /// The name of the service that calls tools, and its handler.
 pub(crate) const TOOLS: (&str, &str) = ("PlanwrightTools", "call");
 
-/// Everything that the services of a worker share.
+/// The state that the services of a worker share.
 pub(crate) struct WorkerState {
     pub(crate) service: Planwright,
     pub(crate) backend: Box<dyn ToolBackend>,
@@ -41,8 +41,8 @@ impl WorkerState {
     ) -> BoxFuture<'static, CallReplyV1> {
         Box::pin(async move {
             let outcome = match request.decode(self.service.catalog()) {
-                Err(error) => CallOutcome::Answered(Err(error)),
-                Ok(_) if !may_call => CallOutcome::Answered(Err(ToolError::lost(
+                Err(error) => ServiceOutcome::Answered(Err(error)),
+                Ok(_) if !may_call => ServiceOutcome::Answered(Err(ToolError::lost(
                     "the worker was lost during the call",
                 ))),
                 Ok(call) => {

@@ -8,7 +8,7 @@ use planwright_engine::schedule::{TaskId, Timer};
 
 /// The timers that are set.
 #[derive(Debug, Default)]
-pub(crate) struct Timers {
+pub(crate) struct DurableTimers {
     due: BTreeSet<(Duration, TaskId, Timer)>,
     by_timer: HashMap<(TaskId, Timer), Duration>,
     /// The time limits of whole steps that an open question suspends.
@@ -17,7 +17,7 @@ pub(crate) struct Timers {
     sleeps: BTreeSet<Duration>,
 }
 
-impl Timers {
+impl DurableTimers {
     pub(crate) fn set(&mut self, task: TaskId, timer: Timer, due: Duration) {
         self.clear(task, timer);
         self.by_timer.insert((task, timer), due);
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn one_sleep_serves_later_timers() {
-        let mut timers = Timers::default();
+        let mut timers = DurableTimers::default();
         let (one, other) = (TaskId(1), TaskId(2));
         timers.set(one, Timer::Step, 5 * SECOND);
         assert_eq!(timers.next_sleep(), Some(5 * SECOND));

@@ -27,11 +27,10 @@ pub mod model_server;
 /// Fenced blocks of documentation pages.
 pub mod pages;
 
-/// A PostgreSQL server.
-pub mod postgres;
+/// Servers of other projects that tests start.
+mod services;
 
-/// A Restate server.
-pub mod restate;
+pub use services::{postgres, restate};
 
 /// Reference pages, made of JSON Schemas.
 pub mod reference_page;

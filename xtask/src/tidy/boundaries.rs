@@ -58,7 +58,11 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("prometheus", &["crates/planwright/src/telemetry/"]),
     (
         "reqwest",
-        &["crates/mcp/", "crates/planner/src/model/providers/"],
+        &[
+            "crates/mcp/",
+            "crates/planner/src/model/providers/",
+            "crates/restate/src/client.rs",
+        ],
     ),
     (
         "rmcp",
@@ -76,6 +80,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
             "crates/planner/src/model/providers/",
             "crates/planwright/src/telemetry/",
             "crates/postgres/src/server.rs",
+            "crates/restate/src/client.rs",
         ],
     ),
     (
@@ -115,6 +120,7 @@ const RUNTIMES: &[&str] = &[
     "crates/engine/tests/",
     "crates/mcp/tests/",
     "crates/postgres/",
+    "crates/restate/tests/",
     "crates/cli/",
     "crates/planwright/tests/",
     "crates/serve/src/http/tests/",

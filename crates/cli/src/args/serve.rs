@@ -64,7 +64,7 @@ pub(crate) struct UiArguments {
 /// `worker`
 #[derive(Args, Clone, Debug)]
 pub(crate) struct WorkerArguments {
-    /// The address to listen at for requests of Restate. Whoever can reach it can call all tools of the worker.
+    /// The address to listen at for requests of Restate. A program that reaches it can call all tools of the worker.
     #[arg(help_heading = OPTIONS, long, value_name = "ADDRESS", value_parser = listen_address, default_value = "127.0.0.1:9080")]
     pub(crate) listen: SocketAddr,
     /// Register the worker with the admin interface of Restate at this address, such as `http://localhost:9070`.

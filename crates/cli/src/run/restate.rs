@@ -80,7 +80,7 @@ fn request(
     let decision = match &session.consent.approve {
         Approve::All => Some(AutomaticDecision::Approve),
         Approve::None => Some(AutomaticDecision::Reject),
-        // Nobody is asked here: the run continues without this process.
+        // No question is asked here: the run continues without this process.
         Approve::Ask | Approve::Wait | Approve::Plan(_) => None,
     };
     let text = session.loaded.to_stored();

@@ -53,7 +53,7 @@ pub(crate) struct OpenServers {
     listed: Vec<(ServerName, Duration)>,
     /// True if servers were left out because the plan does not need them.
     has_idle: bool,
-    /// The questions of the servers that nobody could answer.
+    /// The questions of the servers that could not be answered.
     unanswered: UnansweredQuestions,
 }
 
@@ -218,7 +218,7 @@ impl OpenServers {
         ))
     }
 
-    /// Reports the questions of servers that nobody could answer.
+    /// Reports the questions of servers that could not be answered.
     pub(super) fn report_unanswered(&self, printer: Printer) {
         for UnansweredQuestion { server, message } in self.unanswered.take() {
             let message = terminal_text::one_line(&message);

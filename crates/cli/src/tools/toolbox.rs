@@ -277,7 +277,7 @@ impl Toolbox {
         }
     }
 
-    /// Reports the questions of servers that nobody could answer.
+    /// Reports the questions of servers that could not be answered.
     pub(crate) fn report_unanswered(&self, printer: Printer) {
         self.servers.report_unanswered(printer);
     }

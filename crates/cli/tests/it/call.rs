@@ -173,7 +173,7 @@ fn a_word_that_is_not_utf_8_is_a_usage_error() {
 }
 
 #[test]
-fn a_question_that_nobody_can_answer_is_reported() {
+fn a_question_that_cannot_be_answered_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let question = json!({"ask": {"method": "elicitation/create", "params": {
         "message": "Really\u{202e} sure?", "requestedSchema": {"type": "object", "properties": {}}

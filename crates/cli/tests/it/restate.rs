@@ -26,7 +26,7 @@ const KILLS: u64 = 16;
 /// A worker process, which is killed when this is dropped.
 struct WorkerProcess {
     child: Child,
-    /// Read by nobody any more, but the worker must be able to write.
+    /// No longer read, but the worker must be able to write.
     _errors: BufReader<ChildStderr>,
 }
 
@@ -275,7 +275,6 @@ fn nothing_is_lost_and_nothing_happens_twice() {
     );
     let path = folder.join(".local/share/planwright/planwright.db");
     let mut chance = Chance(7);
-    let begun = Instant::now();
     let store = loop {
         if let Ok(store) = Store::open(&path)
             && let Ok(runs) = store.runs(&planwright_store::RunFilter::default())
@@ -327,8 +326,4 @@ fn nothing_is_lost_and_nothing_happens_twice() {
             unknown += 1;
         }
     }
-    eprintln!(
-        "{KILLS} kills, {unknown} calls with unknown outcomes, {:?}",
-        begun.elapsed()
-    );
 }

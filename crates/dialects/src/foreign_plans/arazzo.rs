@@ -45,7 +45,7 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
     let written = |text: &str| written(text, &outputs);
     let mut left_out: Vec<String> = Vec::new();
     let translated = steps.iter().map(|call| {
-        for (key, _) in call.as_object()?.iter() {
+        for (key, _) in call.as_object()? {
             if !STEP.contains(&&**key) {
                 left_out.push(key.to_string());
             }
@@ -136,7 +136,7 @@ fn pointer_path(output: &str) -> Option<String> {
         .strip_prefix("$response.body")?
         .trim_start_matches('#');
     let parts = pointer.split('/').filter(|part| !part.is_empty());
-    Some(parts.map(|part| field(part)).collect())
+    Some(parts.map(field).collect())
 }
 
 fn field(name: &str) -> String {

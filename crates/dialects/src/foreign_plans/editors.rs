@@ -8,6 +8,9 @@ use super::texts::replaced;
 use super::{Translation, objects, step, waits};
 use crate::native::{Language, UsedIds, expression_in};
 
+/// The condition under which a node is reached; none if it always is.
+type NodeCondition = Option<String>;
+
 const FORM: &str = "a flow of n8n";
 
 /// The maximum number of nodes.
@@ -160,8 +163,8 @@ impl Flow<'_, '_> {
         Some(())
     }
 
-    /// The condition under which `node` is reached; `Some(None)` if it always is.
-    fn condition(&self, node: &FlowNode<'_>, depth: usize) -> Option<Option<String>> {
+    /// The condition under which `node` is reached; `None` if the plan cannot say it.
+    fn condition(&self, node: &FlowNode<'_>, depth: usize) -> Option<NodeCondition> {
         (depth < self.nodes.len()).then_some(())?;
         let mut ways: Vec<String> = Vec::new();
         for (from, output) in &node.before {
@@ -266,7 +269,8 @@ impl Flow<'_, '_> {
         while let Some((before, inside)) = rest.split_once("{{") {
             let (inside, behind) = inside.split_once("}}")?;
             written.push_str(before);
-            written.push_str(&format!("${{{}}}", self.expression(inside, node)?));
+            let expression = self.expression(inside, node)?;
+            written.extend(["${", &expression, "}"]);
             rest = behind;
         }
         Some(written + rest)

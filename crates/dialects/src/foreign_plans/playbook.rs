@@ -10,6 +10,9 @@ use super::{Translation, has_only, objects, step};
 use crate::foreign_text::program_condition;
 use crate::native::{UsedIds, path_of};
 
+/// A field of a step with its value, if the step needs it.
+type NeededField = Option<(Arc<str>, Value)>;
+
 /// The fields of a task beside its module.
 const FIELDS: [&str; 22] = [
     "name",
@@ -36,7 +39,7 @@ const FIELDS: [&str; 22] = [
     "check_mode",
 ];
 
-/// Those of them that a plan has no counterpart for.
+/// The keys among them without a counterpart in a plan.
 const LEFT_OUT: [&str; 6] = [
     "become",
     "notify",
@@ -223,8 +226,8 @@ impl Tasks {
     }
 
     /// The attempts of `task`: further ones after a failure, or rounds until its output satisfies a condition.
-    fn attempts(&mut self, task: &Value, id: &str) -> Option<Option<(Arc<str>, Value)>> {
-        let count = |key| task.get(key).map(|count| count.as_u64());
+    fn attempts(&mut self, task: &Value, id: &str) -> Option<NeededField> {
+        let count = |key| task.get(key).map(Value::as_u64);
         let (retries, delay) = (count("retries"), count("delay"));
         if retries.is_none() && task.get("until").is_none() {
             return Some(None);

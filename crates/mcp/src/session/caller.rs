@@ -54,7 +54,7 @@ pub trait Caller: Send + Sync + 'static {
     }
 }
 
-/// A question of a server to a person that nobody could answer.
+/// A question of a server to a person that could not be answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnansweredQuestion {
     /// The server.

@@ -10,7 +10,7 @@ use rmcp::service::TxJsonRpcMessage;
 use super::envelope;
 use super::router::{ResponseRouter, RouteResult};
 use crate::transport::stdio::pipe::repair_text;
-use crate::transport::stdio::process::truncate_message;
+use crate::transport::stdio::stderr_log::truncate_message;
 
 /// Records an outgoing handshake request at the router. Must be called in the order of the messages.
 pub(crate) fn record_outgoing(router: &ResponseRouter, message: &TxJsonRpcMessage<RoleClient>) {

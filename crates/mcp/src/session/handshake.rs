@@ -23,7 +23,7 @@ use rmcp::model::{
 use rmcp::transport::Transport;
 
 use super::router::ResponseRouter;
-use crate::transport::stdio::process::truncate_message;
+use crate::transport::stdio::stderr_log::truncate_message;
 
 // Ids that differ from those of other requests, which count up from 0.
 pub(crate) const DISCOVER: RequestId = RequestId::Number(4_000_000_001);

@@ -12,7 +12,7 @@ use super::open_session::{ServerStartError, Session};
 use super::router::RequestError;
 use crate::config::ServerConfig;
 use crate::object::{text_field, with};
-use crate::transport::stdio::process::truncate_message;
+use crate::transport::stdio::stderr_log::truncate_message;
 use crate::upstream::ToolLists;
 use crate::views;
 

@@ -20,7 +20,8 @@ use crate::transport::connection::TransportHandle;
 #[cfg(feature = "http")]
 use crate::transport::http::{HttpFailure, open};
 use crate::transport::stdio::pipe::PipeTransport;
-use crate::transport::stdio::process::{Process, StderrLog};
+use crate::transport::stdio::process::Process;
+use crate::transport::stdio::stderr_log::StderrLog;
 use crate::upstream::ConnectOptions;
 
 #[derive(Debug)]

@@ -39,7 +39,7 @@ pub(crate) struct ServerRequestHandler {
 }
 
 impl ServerRequestHandler {
-    /// Creates a handler for a server that was connected to with these `capabilities`. Questions that nobody can answer are added to
+    /// Creates a handler for a server that was connected to with these `capabilities`. Questions that cannot be answered are added to
     /// `unanswered`.
     pub(crate) fn new(
         server: ServerName,

@@ -23,7 +23,7 @@ use crate::session::caller::{ClientContext, ServerObserver};
 use crate::session::lists::ServerToolList;
 use crate::session::open_session::{ServerStartError, Session};
 use crate::session::router::RequestError;
-use crate::transport::stdio::process::StderrLog;
+use crate::transport::stdio::stderr_log::StderrLog;
 
 #[derive(Debug)]
 pub(crate) struct Server {

@@ -1,6 +1,6 @@
 //! Calls that need consent, and requests to cancel a run.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use planwright::engine::{Decision, RunId, RunStatus};
 use planwright::stored::{Decider, OpenQuestion, StoredRun, approve_plan, open_questions};
@@ -8,7 +8,7 @@ use planwright_core::Value;
 use planwright_restate::AutomaticDecision;
 use serde_json::json;
 
-use crate::scene::{Scene, tools};
+use crate::scene::{Scene, now, tools};
 
 /// A plan whose calls of `pay` need consent.
 fn payments() -> serde_json::Value {
@@ -34,13 +34,13 @@ async fn questions(scene: &Scene, id: &RunId, count: usize) -> Vec<OpenQuestion>
     };
     tokio::time::timeout(Duration::from_secs(20), found)
         .await
-        .expect("nobody asks")
+        .expect("no question")
 }
 
 fn decide(scene: &Scene, question: &OpenQuestion, decision: Decision) {
     let decider = Decider::new(Some("tester".to_owned()));
     question
-        .decide(&scene.store, decision, &decider, SystemTime::now())
+        .decide(&scene.store, decision, &decider, now())
         .unwrap();
 }
 
@@ -78,14 +78,14 @@ async fn an_approval_of_the_whole_plan_reaches_the_run() {
         id.as_str(),
         (consent, &shown),
         &decider,
-        SystemTime::now(),
+        now(),
     )
     .unwrap();
     assert_eq!(scene.ended(&id).await.unwrap().status, "succeeded");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn automatic_decisions_wait_for_nobody() {
+async fn automatic_decisions_do_not_wait() {
     let mut scene = Scene::new(tools()).await;
     for decision in [AutomaticDecision::Approve, AutomaticDecision::Reject] {
         scene.decision = Some(decision);
@@ -110,7 +110,7 @@ async fn a_request_to_cancel_reaches_calls_and_questions() {
             if 0 < calls {
                 break scene
                     .store
-                    .request_cancel(id.as_str(), None, SystemTime::now())
+                    .request_cancel(id.as_str(), None, now())
                     .unwrap();
             }
         };

@@ -54,7 +54,7 @@ fn step(index: u64, chance: &mut Chance) -> Value {
             args["round"] = json!("${index}");
         }
         3 if 0 < index => {
-            step["when"] = json!(format!("${{s{}.n > {}}}", index - 1, chance.below(6)))
+            step["when"] = json!(format!("${{s{}.n > {}}}", index - 1, chance.below(6)));
         }
         _ => {}
     }

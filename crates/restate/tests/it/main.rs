@@ -4,5 +4,4 @@ mod calls;
 mod crashes;
 mod decisions;
 mod differential;
-mod figures;
 mod scene;

@@ -41,7 +41,7 @@ pub struct HttpSettings {
     pub serve: Serve,
     /// Receives the metrics of the server.
     pub telemetry: Telemetry,
-    /// The store that this gateway shares with others, over all of which the rates of clients hold.
+    /// The store that this gateway shares with others. The rates of clients hold over all of them.
     pub shared_store: Option<Store>,
 }
 

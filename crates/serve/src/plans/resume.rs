@@ -188,17 +188,17 @@ impl PlanHost {
         let new_plan = changes.plan.as_ref().and_then(|_| loaded.to_stored());
         // Before the run is leased: a refusal must not interrupt it.
         let slot = self.reserve(&call.client).map_err(InvalidPlan::Refused)?;
-        let (storage, is_cancelled) = self
-            .prepare(
-                (id, &call.client.id),
-                &plan,
-                new_plan,
-                &options,
-                (changes, added),
-                stored,
-            )
-            .await
-            .map_err(InvalidPlan::Refused)?;
+        let of_client = (id, &call.client.id);
+        let prepared = self.prepare(
+            of_client,
+            &plan,
+            new_plan,
+            &options,
+            (changes, added),
+            stored,
+        );
+        // The future is large, and so would be those of all callers.
+        let (storage, is_cancelled) = Box::pin(prepared).await.map_err(InvalidPlan::Refused)?;
         let spec = RunSpec {
             id: id.clone(),
             options,

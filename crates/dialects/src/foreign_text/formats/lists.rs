@@ -184,11 +184,10 @@ fn parts(words: &str) -> Vec<String> {
     while let Some(sign) = rest.chars().next() {
         match (quote, sign) {
             (Some(open), _) if open == sign => quote = None,
-            (Some(_), _) => {}
             (None, '"' | '\'' | '`') => quote = Some(sign),
             (None, '[' | '{' | '(') => depth += 1,
             (None, ']' | '}' | ')') => depth = depth.saturating_sub(1),
-            (None, _) => {}
+            (Some(_) | None, _) => {}
         }
         let separator = [", and ", ",", " and "]
             .iter()
@@ -227,7 +226,7 @@ fn referenced(value: &Value, ids: &[String]) -> Value {
                 match path {
                     Some(path) => {
                         written.push_str(rest[..at].trim_end_matches('$'));
-                        written.push_str(&format!("${{{path}}}"));
+                        written.extend(["${", &path, "}"]);
                         rest = behind;
                     }
                     None => {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use planwright_core::Value;
 
+use super::activities::{ACTIVITIES, activity_option};
 use super::graphs::STATE;
 use super::syntax::{Expression, ProgramArgument, Statement};
 use super::values::reference;
@@ -763,38 +764,4 @@ impl Builder {
             }
         }
     }
-}
-
-/// Functions of Temporal that call the activity in their first argument.
-const ACTIVITIES: [&str; 4] = [
-    "execute_activity",
-    "execute_local_activity",
-    "execute_activity_method",
-    "executeActivity",
-];
-
-/// The field of a step for an option of an activity; empty if the option says nothing about a plan. `None` if it is not known.
-fn activity_option(option: &ProgramArgument) -> Option<Option<(Arc<str>, Value)>> {
-    let named = |wanted: &str| match &option.value {
-        Expression::Call(_, arguments) => arguments
-            .iter()
-            .find(|argument| argument.name.as_deref() == Some(wanted))
-            .and_then(|argument| match &argument.value {
-                Expression::Literal(number @ Value::Number(_)) => Some(number.clone()),
-                _ => None,
-            }),
-        _ => None,
-    };
-    Some(match option.name.as_deref()? {
-        "start_to_close_timeout" | "schedule_to_close_timeout" => {
-            let units = [("seconds", "s"), ("minutes", "m"), ("hours", "h")];
-            let time = units
-                .iter()
-                .find_map(|(name, unit)| Some(format!("{}{unit}", named(name)?.to_json())))?;
-            Some(("timeout".into(), Value::text(time)))
-        }
-        "retry_policy" => Some(("retry".into(), named("maximum_attempts")?)),
-        "task_queue" | "heartbeat_timeout" | "schedule_to_start_timeout" | "activity_id" => None,
-        _ => return None,
-    })
 }

@@ -2,6 +2,7 @@
 //!
 //! The plan is only advice, and only if each part of the program has a meaning. Calls that may write keep the order of the program.
 
+mod activities;
 mod builder;
 mod data;
 mod expressions;

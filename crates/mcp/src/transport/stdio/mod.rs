@@ -4,3 +4,4 @@
 
 pub(crate) mod pipe;
 pub(crate) mod process;
+pub(crate) mod stderr_log;

@@ -12,7 +12,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader};
 use tokio::process::ChildStdin;
 use tokio::sync::{mpsc, oneshot};
 
-use super::process::StderrLog;
+use super::stderr_log::StderrLog;
 use crate::session::decode;
 use crate::session::router::ResponseRouter;
 

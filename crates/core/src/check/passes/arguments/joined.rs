@@ -1,4 +1,4 @@
-//! One text that has several arguments, as in `write_file[/notes.txt, #E2]` of a dialect whose calls have a single input.
+//! Texts with several arguments, as in `write_file[/notes.txt, #E2]` of a dialect whose calls have a single input.
 
 use super::ArgumentPass;
 use crate::Value;
