@@ -335,7 +335,10 @@ impl Host for PlanHost {
         state: String,
         answers: Value,
     ) -> BoxFuture<'static, Result<Value, UpstreamError>> {
-        Box::pin(async move { self.continue_run(&call, &state, &answers).await })
+        Box::pin(async move {
+            // Apart, since the future is large.
+            Box::pin(self.continue_run(&call, &state, &answers)).await
+        })
     }
 
     fn end_client(&self, client: &ClientId) {

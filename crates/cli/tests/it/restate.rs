@@ -275,6 +275,11 @@ fn nothing_is_lost_and_nothing_happens_twice() {
     );
     let path = folder.join(".local/share/planwright/planwright.db");
     let mut chance = Chance(7);
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a test waits for another process"
+    )]
+    let begun = Instant::now();
     let store = loop {
         if let Ok(store) = Store::open(&path)
             && let Ok(runs) = store.runs(&planwright_store::RunFilter::default())

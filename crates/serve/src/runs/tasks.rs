@@ -40,7 +40,7 @@ impl PlanHost {
     ) -> Result<Value, UpstreamError> {
         let invalid = |error: BadRequest| UpstreamError::new(UpstreamError::INVALID, error.0);
         match request {
-            TaskRequest::Get { id } => self.task_state(&client, &id).await,
+            TaskRequest::Get { id } => Box::pin(self.task_state(&client, &id)).await,
             TaskRequest::Update { id, responses } => {
                 match self.find(&client, &id).await.map_err(invalid)? {
                     FoundRun::Local(running) => running.questions.answer(&responses),
