@@ -222,12 +222,21 @@ fn the_axis_of_each_duration_is_markup_with_different_marks() {
     while micros < 10 * 86_400_000_000 {
         let image = timeline(Duration::from_micros(micros), &[true]);
         for piece in image.split('<').skip(1) {
-            assert!(piece.starts_with(|c: char| c == '/' || c.is_ascii_lowercase()), "<{piece}");
+            assert!(
+                piece.starts_with(|c: char| c == '/' || c.is_ascii_lowercase()),
+                "<{piece}"
+            );
         }
-        let marks = image.split("y=\"14\">").skip(1).map(|mark| mark.split('<').next().unwrap());
+        let marks = image
+            .split("y=\"14\">")
+            .skip(1)
+            .map(|mark| mark.split('<').next().unwrap());
         let marks: Vec<&str> = marks.collect();
         let different: HashSet<&&str> = marks.iter().collect();
-        assert!(marks.len() > 1 && different.len() == marks.len(), "{marks:?}");
+        assert!(
+            marks.len() > 1 && different.len() == marks.len(),
+            "{marks:?}"
+        );
         micros = micros * 7 / 4 + 1;
     }
 }
