@@ -225,7 +225,12 @@ async function openSession() {
   const token = tokenInAddress();
   if (token) {
     replaceRoute(lastRoute);
-    await source.openSession(decodeURIComponent(token));
+    try {
+      await source.openSession(decodeURIComponent(token));
+    } catch (error) {
+      // Any page can have a link with a token: the session that the browser has, if any, goes on.
+      console.warn('planwright: the token in the address opened no session', error);
+    }
   }
   const config = await source.config();
   live.set({ config, denied: false });
