@@ -41,7 +41,7 @@ function RunHeader({ shown, at }) {
   return html`<header class="run-header">
     <div class="title">
       <a class="up soft" href="#/runs">Runs</a>
-      <h1 id="screen-title"><${Text} of=${shown.title ?? run.plan ?? 'Unnamed plan'} line /></h1>
+      <h1 id="screen-title" title=${shown.title?.length > 80 ? oneLine(shown.title, 2000) : null}><${Text} of=${shown.title ?? run.plan ?? 'Unnamed plan'} line /></h1>
       <code class="soft" title=${run.id}>${run.id.slice(0, 8)}</code>
     </div>
     <div class="facts" aria-live="polite">

@@ -24,7 +24,7 @@ const refund = (id, amount) => ({ id, tool: 'refund', args: { order: `o-${id}`, 
 const several = { name: 'several', steps: [refund('small', 1), refund('large', 1000000), refund('third', 5)] };
 const begin = async (plan) => (await world.run(plan)).run;
 const side = (page) => page.getByRole('complementary', { name: 'The call' });
-const decide = (run, at, command = 'reject') => world.command(command, run, at);
+const decide = (run, at) => world.command('reject', run, at);
 
 /** The decisions that are stored about the calls of a run, by address. */
 async function decisions(run) {
@@ -125,7 +125,7 @@ test('a run whose calls are all decided leads to no call of another run', async 
   const page = await browser.open(world, { route: `#/run/${run}/graph` });
   const link = page.getByRole('link', { name: 'Decide 1 call' });
   await link.waitFor();
-  await decide(run, 'back', 'approve');
+  await decide(run, 'back');
   await link.waitFor({ state: 'detached' });
   await page.reload();
   await page.locator('.run-header').getByText('waiting').waitFor();
@@ -178,5 +178,29 @@ test('the editor of arguments shows invisible characters, and warns of them', as
   assert.equal(JSON.parse(text).order, order);
   await editor.fill('{"order": "o\u200b", "amount": 1}');
   await call.getByText('the text has an invisible character, ⟨U+200B⟩').waitFor();
+  await finish(page);
+});
+
+test('ids that are members of each object have the states of their steps', async () => {
+  const failing = (id) => ({ id, tool: 'get_customer', args: { name: 'Nobody' }, on_error: 'continue' });
+  const ids = ['constructor', 'toString', 'hasOwnProperty', '__proto__'];
+  const { run } = await world.run({ name: 'members', steps: [...ids.map(failing), refund('valueOf', 1)] });
+  const page = await browser.open(world, { route: `#/run/${run}/graph` });
+  await page.locator('[data-graph]').waitFor();
+  await page.locator('.node.s-failed').nth(3).waitFor();
+  await page.locator('.node.s-waiting').first().waitFor();
+  await page.getByRole('button', { name: 'Resume…' }).click();
+  const dialog = page.getByRole('dialog');
+  for (const id of ids) {
+    const choices = dialog.getByRole('group', { name: `What happens to ${id}`, exact: true });
+    assert.ok(await choices.getByLabel('Leave to the run').isChecked(), id);
+  }
+  await dialog.getByRole('group', { name: 'What happens to __proto__' }).getByLabel('Set a value').check();
+  const value = dialog.getByLabel('Output of the step, as JSON');
+  assert.equal(await value.inputValue(), '');
+  await value.fill('{"email": "ada@example.com"}');
+  const sent = page.waitForRequest('**/resume');
+  await dialog.getByRole('button', { name: 'Resume the run' }).click();
+  assert.match((await sent).postData(), /"__proto__":\{"email"/);
   await finish(page);
 });

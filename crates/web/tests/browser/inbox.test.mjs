@@ -225,7 +225,7 @@ test('a decision about a call that another person has decided meanwhile is refus
   });
   await side(page).getByRole('button', { name: 'Approve', exact: true }).click();
   await page.getByRole('alert').getByText('Decided elsewhere: rejected.').waitFor();
-  await page.getByRole('alert').getByText('already been decided').waitFor();
+  await page.getByRole('alert').getByText('was already decided').waitFor();
   assert.equal(await page.evaluate(() => document.activeElement.matches('[data-detail]')), true);
   await finish(page);
 });
