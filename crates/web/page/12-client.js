@@ -43,7 +43,11 @@ function clientSource() {
   let checkedPlan = null;
   let opened;
   let refused;
-  const token = new Promise((resolve, reject) => { opened = resolve; refused = (message) => reject(new SourceError(message, null, 0)); });
+  let isRefused = false;
+  let token = new Promise((resolve, reject) => {
+    opened = resolve;
+    refused = (message) => { isRefused = true; reject(new SourceError(message, null, 0)); };
+  });
   /** The tokens to decide, by the digest of the call. They come beside the results, where no model reads them. */
   const deciding = new Map();
 
@@ -57,8 +61,15 @@ function clientSource() {
   /** Moves to the run, or the plan, that the client has a result for. */
   function showResult(result) {
     const found = result._meta?.['planwright/view'];
-    if (found) opened(found);
-    else refused('the client passed the result on without its `_meta`, which has the key of the view');
+    if (found) {
+      opened(found);
+      token = Promise.resolve(found);
+      // The page starts again, whatever the client sent before.
+      if (isRefused) dispatchEvent(new HashChangeEvent('hashchange'));
+      isRefused = false;
+    } else refused('the client passed the result on without its `_meta`, which has the key of the view');
+    // A person who writes a decision stays with it.
+    if (document.querySelector('.decide textarea')) return;
     // A plan that takes long is a task at first, which has the id of its run.
     const run = result.structuredContent?.run ?? result.taskId ?? result.task?.taskId;
     if (run) go(`#/run/${encodeURIComponent(run)}/graph`);

@@ -146,6 +146,12 @@ function setQuestions(questions) {
   const open = questions.filter((question) => !question.decision).sort((a, b) => String(a.asked).localeCompare(String(b.asked))
     || a.run.localeCompare(b.run) || compareAddresses(a.at, b.at));
   live.set({ questions: open, decided: questions.filter((question) => question.decision) });
+  // A decision is no entry of the run's journal, so that no event of the run tells of it.
+  const shown = current.value;
+  if (shown) {
+    shown.questions = open.filter((question) => question.run === shown.id);
+    current.touch();
+  }
   document.title = open.length ? `(${open.length}) Planwright` : 'Planwright';
 }
 
@@ -170,8 +176,8 @@ async function openRun(id) {
     ...data,
     id: data.run.id,
     states,
-    parts: {},
-    graphStates: { get: (at) => current.value?.parts[at] ?? states.get(at) },
+    parts: new Map(),
+    graphStates: { get: (at) => current.value?.parts.get(at) ?? states.get(at) },
     graph: data.graph ?? NO_GRAPH,
     open: [],
     version: 0,
@@ -186,7 +192,7 @@ async function loadGraph(open) {
   shown.open = open;
   const { parts, ...graph } = await source.graph(shown.id, open);
   if (current.value !== shown || shown.open !== open) return;
-  shown.parts = parts ?? {};
+  shown.parts = new Map(Object.entries(parts ?? {}));
   if (placesOf(graph) !== placesOf(shown.graph)) shown.graph = graph;
   shown.version += 1;
   current.touch();
@@ -219,7 +225,12 @@ async function openSession() {
   const token = tokenInAddress();
   if (token) {
     replaceRoute(lastRoute);
-    await source.openSession(decodeURIComponent(token));
+    try {
+      await source.openSession(decodeURIComponent(token));
+    } catch (error) {
+      // Any page can have a link with a token: the session that the browser has, if any, goes on.
+      console.warn('planwright: the token in the address opened no session', error);
+    }
   }
   const config = await source.config();
   live.set({ config, denied: false });

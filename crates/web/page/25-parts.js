@@ -27,7 +27,12 @@ function Dialog({ title, onClose, children, wide }) {
   }, []);
   return html`<dialog ref=${dialog} class=${wide ? 'wide' : ''} aria-labelledby="dialog-title"
       onCancel=${(event) => { event.preventDefault(); onClose(); }}
-      onMouseDown=${(event) => event.target === dialog.current && onClose()}>
+      onMouseDown=${(event) => {
+        if (event.target !== dialog.current) return;
+        // The browser would move the focus from the button that it returns to.
+        event.preventDefault();
+        onClose();
+      }}>
     <div class="dialog-body">
       <header><h2 id="dialog-title">${title}</h2><button class="quiet" aria-label="Close" onClick=${onClose}>✕</button></header>
       ${children}

@@ -16,6 +16,7 @@ function RunScreen({ id, tab, parameters }) {
   if (error) return html`<section class="page"><header class="bar"><a class="up soft" href="#/runs">Runs</a><h1>Run <code>${oneLine(id, 20)}</code></h1></header><${ErrorNote} error=${error} retry=${load} /></section>`;
   if (!shown || !(shown.id === id || shown.id.startsWith(id))) return html`<section class="page"><h1 class="sr">Run</h1><${Busy} what="the run" /></section>`;
 
+  const waiting = shown.questions.filter((question) => !question.decision).length;
   const at = parameters.get('at');
   const select = (next) => replaceRoute(route(['run', id, tab], { at: next }));
   const View = { graph: GraphTab, timeline: TimelineTab, steps: StepsTab, report: ReportTab }[tab] ?? GraphTab;
@@ -24,8 +25,8 @@ function RunScreen({ id, tab, parameters }) {
     <nav class="tabs" aria-label="Views of the run">
       ${TABS.map(([key, name], index) => html`<a href=${route(['run', id, key], { at })} data-tab=${index + 1}
         aria-current=${key === tab ? 'page' : null}>${name}</a>`)}
-      ${shown.questions.length > 0 && html`<a class="call" href=${route(['inbox'], { run: shown.id })}>
-        <${Icon} status="waiting" />Decide ${count(shown.questions.length, 'call')}</a>`}
+      ${waiting > 0 && html`<a class="call" href=${route(['inbox'], { run: shown.id })}>
+        <${Icon} status="waiting" />Decide ${count(waiting, 'call')}</a>`}
     </nav>
     <${View} shown=${shown} at=${at} select=${select} />
   </section>`;
@@ -40,7 +41,7 @@ function RunHeader({ shown, at }) {
   return html`<header class="run-header">
     <div class="title">
       <a class="up soft" href="#/runs">Runs</a>
-      <h1 id="screen-title"><${Text} of=${shown.title ?? run.plan ?? 'Unnamed plan'} line /></h1>
+      <h1 id="screen-title" title=${shown.title?.length > 80 ? oneLine(shown.title, 2000) : null}><${Text} of=${shown.title ?? run.plan ?? 'Unnamed plan'} line /></h1>
       <code class="soft" title=${run.id}>${run.id.slice(0, 8)}</code>
     </div>
     <div class="facts" aria-live="polite">

@@ -8,17 +8,18 @@ const CHOICES = [['as_is', 'Leave to the run'], ['retry', 'Retry'], ['skip', 'Sk
 function ResumeDialog({ shown, at, first, onClose }) {
   const steps = [...shown.states].filter(([address, state]) => address === at || OPEN_STATUSES.includes(state.status))
     .map(([address, state]) => ({ ...state, at: address }));
-  const [choices, setChoices] = useState(first && at ? { [at]: first } : {});
-  const [values, setValues] = useState({});
+  const [choices, setChoices] = useState(new Map(first && at ? [[at, first]] : []));
+  const [values, setValues] = useState(new Map());
   const [secret, setSecret] = useState('');
   const action = useAction();
 
-  const wanted = (choice) => steps.map((state) => state.at).filter((address) => choices[address] === choice);
-  const set = {};
+  const wanted = (choice) => steps.map((state) => state.at).filter((address) => choices.get(address) === choice);
+  // An address may be the name of a member of each object.
+  const set = Object.create(null);
   let invalid = null;
   for (const address of wanted('set')) {
     try {
-      set[address] = readJson(values[address] ?? '', true);
+      set[address] = readJson(values.get(address) ?? '', true);
     } catch {
       invalid = address;
     }
@@ -40,13 +41,14 @@ function ResumeDialog({ shown, at, first, onClose }) {
       ${state.error && html`<p class="soft cut"><${Text} of=${state.error} line /></p>`}
       <fieldset class="segmented"><legend class="sr">What happens to ${oneLine(state.at, 60)}</legend>
         ${CHOICES.map(([key, name]) => html`<label><input type="radio" name=${`resume-${state.at}`} value=${key}
-          checked=${(choices[state.at] ?? 'as_is') === key} onChange=${() => setChoices({ ...choices, [state.at]: key })} /><span>${name}</span></label>`)}
+          checked=${(choices.get(state.at) ?? 'as_is') === key} onChange=${() => setChoices(new Map(choices).set(state.at, key))} /><span>${name}</span></label>`)}
       </fieldset>
-      ${choices[state.at] === 'set' && html`<label class="stack">Output of the step, as JSON
-        <textarea rows="3" spellcheck=${false} class="code" value=${values[state.at] ?? ''}
+      ${choices.get(state.at) === 'set' && html`<label class="stack">Output of the step, as JSON
+        <textarea rows="3" spellcheck=${false} class="code" value=${values.get(state.at) ?? ''}
           aria-invalid=${invalid === state.at ? 'true' : null}
-          onInput=${(event) => setValues({ ...values, [state.at]: event.target.value })}></textarea></label>`}
-      ${choices[state.at] === 'retry' && state.status === 'unknown' && html`<p class="caution">
+          onInput=${(event) => setValues(new Map(values).set(state.at, event.target.value))}></textarea></label>
+        <${HiddenCharacters} of=${values.get(state.at) ?? ''} />`}
+      ${choices.get(state.at) === 'retry' && state.status === 'unknown' && html`<p class="caution">
         The earlier call was sent, and its outcome is unknown: a retry may repeat its effect.</p>`}
     </li>`)}</ul>`}
     ${live.value.config?.passphrase && wanted('retry').length > 0 && html`<label class="stack">Passphrase

@@ -248,7 +248,8 @@ class GraphView extends Component {
 
   onKeyDown(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target !== this.box) return;
-    const node = this.index.byAddress.get(this.props.at);
+    // In a narrow window, the details cover the graph until the selection is cleared: the keyboard goes on from the last node.
+    const node = this.index.byAddress.get(this.last);
     const { key } = event;
     if (key.startsWith('Arrow') && event.shiftKey) {
       const step = 80;
@@ -259,7 +260,7 @@ class GraphView extends Component {
     } else if (key === '+' || key === '=') this.zoom(1.25);
     else if (key === '-') this.zoom(0.8);
     else if (key === '0') this.fit();
-    else if (key === 'Escape' && node) this.props.select?.(null);
+    else if (key === 'Escape' && this.props.at) this.props.select?.(null);
     else if ((key === ' ' || key === 'Enter') && node?.is_group) this.props.onToggle?.(node);
     else if (key === 'Enter' && node) focusDetails();
     else return;
@@ -269,6 +270,7 @@ class GraphView extends Component {
 
   /** The listeners are on an element above the drawing, not around it: the browser would collect the places of all that is inside of it. */
   render({ graph, states, at, label }) {
+    if (at) this.last = at;
     if (this.index.nodes !== graph.nodes) {
       const wasWhole = this.view && !this.isMoved && this.shows(this.graph);
       this.index = indexGraph(graph);

@@ -85,7 +85,7 @@ function StepPanel({ shown, at }) {
     }
     seen.current = mark;
   }, [mark]);
-  const question = shown.questions.find((asked) => asked.at === at);
+  const question = shown.questions.find((asked) => asked.at === at && !asked.decision);
   return html`<article class="step-panel">
     <header><h2><${Text} of=${at} line /></h2><${Status} of=${state?.status ?? 'pending'} /></header>
     <dl class="grid">

@@ -112,7 +112,7 @@ function timelineRows(bars) {
 function barTitle(bar) {
   const name = bar.kind === 'call' ? `attempt ${bar.attempt ?? 1}` : BAR_KINDS[bar.kind] ?? bar.kind;
   const time = typeof bar.end_ms === 'number' ? `${duration(bar.start_ms)} to ${duration(bar.end_ms)} (${duration(bar.end_ms - bar.start_ms)})` : `since ${duration(bar.start_ms)}`;
-  return `${name}: ${time}${bar.status ? `, ${statusName(bar.status)}` : ''}`;
+  return `${name}: ${time}${bar.kind === 'call' ? `, ${statusName(bar.status)}` : ''}`;
 }
 
 /** The distances between two marks of the axis, in ms: a few units of each kind of time. */

@@ -2,16 +2,29 @@
 
 const questionKey = (question) => `${question.run} ${question.at}`;
 
-/** The address of the loop of a call: the address without its last item or round. */
-const loopOf = (at) => at.replace(/(\[[^[\]]*\]|#\d+)$/, '');
+/** An item or a round of a loop in an address, which the steps of an inner plan may follow. */
+const LOOP_PART = /\[[^[\]]*\]|#\d+/g;
+
+/** The addresses of the loops of a call, the innermost first: the address without its last item or round, without the last two, and so on. */
+function loopsOf(at) {
+  const parts = [...at.matchAll(LOOP_PART)].reverse();
+  let address = at;
+  return parts.map(({ 0: part, index }) => {
+    address = `${address.slice(0, index)}[]${address.slice(index + part.length)}`;
+    return address;
+  });
+}
 
 function InboxScreen({ parameters }) {
   const { questions, decided, config } = useStore(live);
   const [text, setText] = useState('');
   const [said, setSaid] = useState('');
   const [error, setError] = useState(null);
+  const [isLoaded, setLoaded] = useState(false);
+  // The call that was decided last, here.
+  const [mine, setMine] = useState(null);
   useEffect(() => {
-    source.inbox().then((data) => setQuestions(data.questions), setError);
+    source.inbox().then((data) => { setQuestions(data.questions); setLoaded(true); }, setError);
   }, []);
   const wanted = text.trim().toLowerCase();
   const rows = useMemo(() => questions.filter((question) => !wanted
@@ -20,23 +33,34 @@ function InboxScreen({ parameters }) {
   useEffect(() => refocus('main'), [rows.length === 0]);
   const run = parameters.get('run');
   const at = parameters.get('at');
-  let selected = rows.findIndex((question) => question.run === run && question.at === at);
-  if (selected < 0 && run) selected = rows.findIndex((question) => question.run === run);
+  const open = questions.find((question) => question.run === run && question.at === at);
+  // A call that goes away stays in its pane: another one under the same buttons would be decided by a click that was meant for this one.
+  const last = useRef(null);
+  if (open) last.current = open;
+  const question = last.current?.run === run && last.current.at === at ? last.current : null;
+  const isMine = mine !== null && mine === question?.digest;
+  const isOpen = Boolean(open) && !isMine;
+  const select = (target) => {
+    setError(null);
+    replaceRoute(route(['inbox'], { run: target.run, at: target.at }));
+  };
+  const next = rows.find((other) => other.run === run) ?? rows[0];
   // A wide window always shows a call, a narrow one the list or a call.
   const isWide = innerWidth > NARROW;
-  if (selected < 0 && isWide) selected = 0;
-  const question = rows[selected];
-  const select = (index) => replaceRoute(route(['inbox'], rows[index] ? { run: rows[index].run, at: rows[index].at } : {}));
+  useLayoutEffect(() => {
+    if (!at && next && (run ? next.run === run : isWide)) select(next);
+  }, [run, at, next]);
   const onDecided = (message, done) => {
     setSaid(message);
     setError(null);
-    const next = rows.findIndex((other, index) => index > selected && !done.has(questionKey(other)));
+    setMine(question.digest);
     live.set({ questions: live.value.questions.filter((other) => !done.has(questionKey(other))) });
     refreshInbox();
-    const target = rows[next] ?? rows.find((other) => !done.has(questionKey(other)));
-    replaceRoute(route(['inbox'], target ? { run: target.run, at: target.at } : {}));
-    document.querySelector(isWide ? '[data-list]' : '[data-detail]')?.focus();
   };
+  const decision = decided.find((other) => other.run === run && other.at === at)?.decision;
+  const end = isLoaded && run && !isOpen && html`<${Ended} key=${`${run} ${at}`} isMine=${isMine} onNext=${next && (() => { select(next); focusDetails(); })}>${isMine ? said
+    : !at ? 'No call of this run waits for a decision.'
+      : DECISIONS[decision] ? `Decided elsewhere: ${DECISIONS[decision]}.` : 'This call no longer waits for a decision.'}<//>`;
   const row = (index) => {
     const { tool, server, plan, step, at: address, asked, run: id } = rows[index];
     return html`<span class="q-tool strong"><${CallTool} of=${{ server, tool }} /></span>
@@ -44,8 +68,8 @@ function InboxScreen({ parameters }) {
       <span class="q-args soft"><${Text} of=${brief(rows[index].arguments, 140)} line /></span>
       <span class="q-where soft"><${Text} of=${plan ?? 'unnamed plan'} line /> <code>${id.slice(0, 8)}</code> <${Text} of=${address ?? step} line /></span>`;
   };
-  const side = question ? html`<${Question} key=${questionKey(question)} question=${question} all=${questions} passphrase=${config?.passphrase}
-    onDecided=${onDecided} onRefused=${setError} />` : null;
+  const side = question ? html`<${Question} key=${questionKey(question)} question=${question} all=${questions} end=${end} isMine=${isMine} passphrase=${config?.passphrase}
+    onDecided=${onDecided} onRefused=${setError} />` : end;
   return html`<section class="inbox" aria-labelledby="screen-title">
     <header class="bar"><h1 id="screen-title">Inbox</h1>
       <span class="soft" aria-live="polite">${count(questions.length, 'call')} ${questions.length === 1 ? 'waits' : 'wait'} for a decision</span>
@@ -53,13 +77,19 @@ function InboxScreen({ parameters }) {
     <p class="sr" role="status">${said}</p>
     <${ErrorNote} error=${error} />
     <${Undelivered} decided=${decided} />
-    ${questions.length === 0 && html`<${Empty} title="Nothing waits for you">${said || 'A call that needs an approval appears here, from every run of every process.'}<//>`}
-    ${questions.length > 0 && rows.length === 0 && html`<${Empty} title="No call matches">Change the search.<//>`}
-    ${rows.length > 0 && html`<${Split} side=${side} label="The call" onClose=${isWide ? null : () => replaceRoute('#/inbox')}>
-      <${VirtualList} length=${rows.length} rowHeight=${72} row=${row} rowClass="question-row" selected=${selected} label="Calls that wait for a decision"
-        onSelect=${select} />
+    ${(isLoaded || rows.length > 0) && html`<${Split} side=${side} label="The call" onClose=${isWide ? null : () => replaceRoute('#/inbox')}>
+      ${rows.length > 0 ? html`<${VirtualList} length=${rows.length} rowHeight=${72} row=${row} rowClass="question-row" selected=${rows.indexOf(open)}
+        label="Calls that wait for a decision" onSelect=${(index) => select(rows[index])} />`
+    : questions.length > 0 ? html`<${Empty} title="No call matches">Change the search.<//>`
+      : html`<${Empty} title="Nothing waits for you">${said || 'A call that needs an approval appears here, from every run of every process.'}<//>`}
     <//>`}
   </section>`;
+}
+
+/** The end of a call that waits no more. The next call takes a choice of its own, so that a second click on a button decides nothing. */
+function Ended({ isMine, onNext, children }) {
+  useEffect(() => refocus(isMine && onNext ? '.ended button' : '[data-detail]'), []);
+  return html`<div class="caution ended" role=${isMine ? null : 'alert'}><p>${children}</p>${onNext && html`<button class="small" onClick=${onNext}>Next call</button>`}</div>`;
 }
 
 /** The runs with decisions that are stored and apply when the run is resumed, because no process drives it now. */
@@ -111,24 +141,33 @@ const FIRST_CALLS = 100;
 /** The text that the whole arguments of a call take, beyond which the page says that parts are closed at first. */
 const LONG_ARGUMENTS = 4000;
 
-function Question({ question, all, passphrase, onDecided, onRefused }) {
+function Question({ question, all, end, isMine, passphrase, onDecided, onRefused }) {
   const [scope, setScope] = useState('call');
   const [mode, setMode] = useState(null);
   const bound = [question.digest, scope === 'plan' && question.plan_digest].filter(Boolean).join();
   const first = useRef(bound);
   const hasChanged = first.current !== bound;
   const ofRun = all.filter((other) => other.run === question.run);
-  const ofLoop = ofRun.filter((other) => loopOf(other.at) === loopOf(question.at) && other.at !== loopOf(other.at));
-  const members = { call: [question], loop: ofLoop, run: ofRun, plan: ofRun };
+  const members = { call: [question], run: ofRun, plan: ofRun };
+  const scopes = [['call', 'This call']];
+  let most = 1;
+  for (const [depth, loop] of loopsOf(question.at).entries()) {
+    const calls = ofRun.filter((other) => loopsOf(other.at)[depth] === loop);
+    if (calls.length <= most) continue;
+    most = calls.length;
+    const key = `loop${depth}`;
+    members[key] = calls;
+    scopes.push([key, `All ${most} of ${depth ? `the loop ${oneLine(loop.slice(0, loop.indexOf('[]')), 60)}` : 'this loop'}`]);
+  }
+  if (ofRun.length > most) scopes.push(['run', `All ${ofRun.length} of this run`]);
+  if (question.plan_digest) scopes.push(['plan', 'The whole plan']);
   // Calls that come later, or change, were not shown when the person chose these.
   const [chosen, setChosen] = useState(() => new Set([question.digest]));
   const [shown, setShown] = useState(FIRST_CALLS);
-  const calls = hasChanged ? [] : members[scope].filter((call) => chosen.has(call.digest));
-  const further = members[scope].length - calls.length;
+  const waiting = members[scope] ?? [];
+  const calls = end ? [question] : hasChanged ? [] : waiting.filter((call) => chosen.has(call.digest));
+  const further = waiting.length - calls.length;
   const tools = calls.filter((call, index) => calls.findIndex((other) => other.server === call.server && other.tool === call.tool) === index);
-  const scopes = [['call', 'This call'], ofLoop.length > 1 && ['loop', `All ${ofLoop.length} of this loop`],
-    ofRun.length > 1 && ofRun.length !== ofLoop.length && ['run', `All ${ofRun.length} of this run`],
-    question.plan_digest && ['plan', 'The whole plan']].filter(Boolean);
   const choose = (key) => {
     setScope(key);
     setChosen(new Set(members[key].map((call) => call.digest)));
@@ -142,12 +181,13 @@ function Question({ question, all, passphrase, onDecided, onRefused }) {
       <p class="soft">asked <${Time} at=${question.asked} /> by step <a href=${route(['run', question.run, 'graph'], { at: question.at })}><${Text} of=${question.at} line /></a>
         ${' '}of <${Text} of=${question.plan ?? 'an unnamed plan'} line /> <code>${question.run.slice(0, 8)}</code></p>
     </header>
-    ${hasChanged && html`<p class="caution" role="alert">The call has changed since you opened it. Look at it again before you decide. <button class="small" onClick=${() => choose(scope)}>Show it</button></p>`}
+    ${end}
+    ${hasChanged && !end && html`<p class="caution" role="alert">The call has changed since you opened it. Look at it again before you decide. <button class="small" onClick=${() => choose(scope)}>Show it</button></p>`}
     ${question.description && html`<p>The plan says: <${Text} of=${question.description} /></p>`}
     ${calls.length === 1 && html`<${WhyAsked} of=${calls[0]} />`}
-    ${scopes.length > 1 && html`<fieldset class="segmented"><legend>Decide about</legend>${scopes.map(([key, name]) => html`<label>
+    ${scopes.length > 1 && !end && html`<fieldset class="segmented"><legend>Decide about</legend>${scopes.map(([key, name]) => html`<label>
       <input type="radio" name="scope" value=${key} checked=${scope === key} onChange=${() => choose(key)} /><span>${name}</span></label>`)}</fieldset>`}
-    ${further > 0 && !hasChanged && html`<p class="caution" role="alert">${count(further, 'further call')} of the ${scope} ${further === 1 ? 'waits' : 'wait'} since you chose. <button class="small" onClick=${() => choose(scope)}>Show all</button></p>`}
+    ${further > 0 && !hasChanged && !end && html`<p class="caution" role="alert">${count(further, 'further call')} of the ${scope.replace(/\d/, '')} ${further === 1 ? 'waits' : 'wait'} since you chose. <button class="small" onClick=${() => choose(scope)}>Show all</button></p>`}
     ${scope === 'plan' && html`<${WholePlan} question=${question} />`}
     ${calls.length === 1 && html`<${QuestionCall} question=${calls[0]} />`}
     ${calls.length > 1 && html`<${QuestionCalls} calls=${calls} shown=${shown} setShown=${setShown} />`}
@@ -155,7 +195,7 @@ function Question({ question, all, passphrase, onDecided, onRefused }) {
     ${question.earlier?.length > 0 && html`<section><h3>Earlier decisions about this step</h3><ul>${question.earlier.map((entry) => html`<li>
       <strong>${DECISIONS[entry.decision] ?? oneLine(entry.decision, 20)}</strong> <code><${Text} of=${entry.at} line /></code> <span class="soft"><${Time} at=${entry.time} /></span>
       ${entry.because && html` <${Text} of=${entry.because} />`}</li>`)}</ul></section>`}
-    ${calls.length > 0 && html`<${Decide} question=${calls[0]} calls=${calls} isShown=${shown >= calls.length} plan=${scope === 'plan' ? question.plan_digest : null} mode=${mode} setMode=${setMode} passphrase=${passphrase} onDecided=${onDecided} onRefused=${onRefused} />`}
+    ${calls.length > 0 && (!end || (mode && !isMine)) && html`<${Decide} question=${calls[0]} calls=${calls} isOpen=${!end} isShown=${shown >= calls.length} plan=${scope === 'plan' ? question.plan_digest : null} mode=${mode} setMode=${setMode} passphrase=${passphrase} onDecided=${onDecided} onRefused=${onRefused} />`}
   </article>`;
 }
 
@@ -203,7 +243,7 @@ function ToolSays({ question, isOnly }) {
     ${question.annotations?.trusted === false && html`<p class="soft">The server is not trusted to say so.</p>`}</section>`;
 }
 
-function Decide({ question, calls, isShown, plan, mode, setMode, passphrase, onDecided, onRefused }) {
+function Decide({ question, calls, isOpen, isShown, plan, mode, setMode, passphrase, onDecided, onRefused }) {
   const [reason, setReason] = useState('');
   const [secret, setSecret] = useState('');
   const [changed, setChanged] = useState(null);
@@ -242,8 +282,8 @@ function Decide({ question, calls, isShown, plan, mode, setMode, passphrase, onD
     ${mode === 'change' && html`<${ArgumentsEditor} question=${question} onChange=${setChanged} field=${field} />`}
     ${mode === 'reject' && html`<label class="stack">Reason, which the plan's author sees
       <textarea ref=${field} rows="2" value=${reason} onInput=${(event) => setReason(event.target.value)}></textarea></label>`}
-    ${passphrase && html`<label class="stack">Passphrase<input type="password" autocomplete="off" value=${secret} onInput=${(event) => setSecret(event.target.value)} /></label>`}
-    <div class="buttons">
+    ${passphrase && isOpen && html`<label class="stack">Passphrase<input type="password" autocomplete="off" value=${secret} onInput=${(event) => setSecret(event.target.value)} /></label>`}
+    ${isOpen && html`<div class="buttons">
       ${mode === null && html`${isShown ? html`<button class="primary" data-decide="approve" disabled=${action.busy || (passphrase && !secret)} onClick=${() => decide('approve')}>
           ${plan ? 'Approve the whole plan' : many ? `Approve ${count(calls.length, 'call')}` : 'Approve'}</button>` : html`<p class="soft">Show all calls before you approve them.</p>`}
         ${!many && !plan && html`<button data-decide="change" onClick=${() => { setChanged(null); setMode('change'); }}>Change…</button>`}
@@ -252,7 +292,7 @@ function Decide({ question, calls, isShown, plan, mode, setMode, passphrase, onD
         <button onClick=${() => setMode(null)}>Back</button>`}
       ${mode === 'reject' && html`<button class="danger primary" disabled=${action.busy || (passphrase && !secret)} onClick=${() => decide('reject')}>${many ? `Reject ${count(calls.length, 'call')}` : 'Reject'}</button>
         <button onClick=${() => setMode(null)}>Back</button>`}
-    </div>
+    </div>`}
   </footer>`;
 }
 
@@ -261,7 +301,7 @@ const CHECK_DELAY = 180;
 
 /** An editor for the arguments of a call, with what the tool's schema finds wrong as you type. */
 function ArgumentsEditor({ question, onChange, field }) {
-  const [text, setText] = useState(() => writeJson(question.arguments ?? {}, 2));
+  const [text, setText] = useState(() => escapeInvisible(writeJson(question.arguments ?? {}, 2)));
   const [findings, setFindings] = useState(null);
   const [error, setError] = useState(null);
   useEffect(() => {
@@ -285,6 +325,7 @@ function ArgumentsEditor({ question, onChange, field }) {
       <textarea ref=${field} class="code" rows=${Math.min(18, text.split('\n').length + 1)} spellcheck=${false} value=${text} aria-describedby="argument-findings"
         aria-invalid=${findings?.length ? 'true' : null} onInput=${(event) => { setText(event.target.value); onChange(null); }}></textarea></label>
     <${ErrorNote} error=${error} />
+    <${HiddenCharacters} of=${text} />
     <ul id="argument-findings" class="findings" aria-live="polite">${findings?.length === 0
       ? html`<li class="soft">The arguments fit the tool's schema.</li>`
       : findings?.slice(0, 50).map((finding) => html`<li><${Icon} status="failed" />${finding.pointer && html`<code>${oneLine(finding.pointer, 120)}</code> `}<${Message} of=${finding.message} /></li>`)}</ul></div>`;

@@ -112,6 +112,9 @@ function hiddenCharacters(text) {
   return found;
 }
 
+/** The characters of the text of a field that a person does not see. */
+const HiddenCharacters = ({ of }) => html`<ul class="findings" aria-live="polite">${hiddenCharacters(of).map(({ line, message }) => html`<li><${Icon} status="waiting" />line ${line}: ${message}</li>`)}</ul>`;
+
 /** Saves the plan under a name, as its newest version. */
 function SaveDialog({ state, onClose }) {
   const [name, setName] = useState('');

@@ -81,7 +81,7 @@ function Convert({ state, dialects }) {
   const { data, error, busy } = useLoad(() => (state.text.trim() && target ? source.convertPlan(body) : Promise.resolve(null)), [state.checked, target]);
   return html`<div class="pane"><div class="filters"><label for="convert-to">Convert to</label>
       <select id="convert-to" value=${target} onChange=${(event) => setTo(event.target.value)}>${targets.map(({ name }) => html`<option value=${name} selected=${name === target}>${name}</option>`)}</select>
-      ${typeof data?.text === 'string' && html`<${Copy} text=${() => data.text} label="Copy the plan" /><button class="small" onClick=${() => editBench({ text: data.text, dialect: '' })}>Edit this one</button>`}</div>
+      ${typeof data?.text === 'string' && html`<${Copy} text=${() => data.text} label="Copy the plan" /><button class="small" onClick=${() => editBench({ text: data.text, dialect: target })}>Edit this one</button>`}</div>
     <${ErrorNote} error=${error} />
     ${!data && !busy && !error && html`<${Empty} title="Nothing to convert">Write, paste or open a plan.<//>`}
     ${data?.losses?.length > 0 && html`<section><h3>${count(data.losses.length, 'part')} that ${oneLine(target, 30)} cannot express</h3><ul class="findings">${data.losses.map((loss) => html`<li>

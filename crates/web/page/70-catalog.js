@@ -97,10 +97,11 @@ function PlansScreen({ parameters }) {
 /** One version of a saved plan, and its difference from another version. */
 function SavedPlan({ name, version }) {
   const { data, error, busy } = useLoad(() => source.plan(name, version), [name, version]);
-  const [other, setOther] = useState('');
-  const against = useLoad(() => (other ? source.plan(name, other) : Promise.resolve(null)), [name, other]);
+  const [chosen, setOther] = useState('');
   const versions = data?.versions ?? [];
   const shown = String(version ?? data?.version);
+  const other = chosen === shown ? '' : chosen;
+  const against = useLoad(() => (other ? source.plan(name, other) : Promise.resolve(null)), [name, other]);
   return html`<article class="step-panel">
     <header><h2><${Text} of=${name} line /></h2></header>
     <${ErrorNote} error=${error ?? against.error} />

@@ -49,7 +49,7 @@ function App() {
   };
   useEffect(() => {
     start();
-    const onHash = () => tokenInAddress() && start();
+    const onHash = () => (tokenInAddress() || !live.value.config) && start();
     // Another tab may have opened a session meanwhile.
     const onFocus = () => live.value.denied && start();
     addEventListener('hashchange', onHash);
@@ -149,11 +149,11 @@ function Banner({ state }) {
   if (connection.state === 'open') since.current = null;
   else since.current ??= new Date();
   if (denied && config) {
-    return html`<div class="banner bad" role="alert"><${Icon} status="failed" /><p>The program was started again, and this session has ended.
+    return html`<div class="banner bad" role="alert"><${Icon} status="failed" /><p>This session has ended, or the program was started again.
       Open the address that <code>planwright ui</code> printed; this page continues where it is.</p></div>`;
   }
   if (connection.state !== 'lost') return null;
-  return html`<div class="banner wait" role="alert"><${Icon} status="waiting" /><p>The connection to Planwright is lost. The page shows the state of
+  return html`<div class="banner wait" role="alert"><${Icon} status="waiting" /><p>The connection to Planwright is lost. The page shows the state of${' '}
     <${Time} at=${since.current.toISOString()} /> and connects again by itself.</p><button onClick=${() => stream?.retry()}>Connect now</button></div>`;
 }
 

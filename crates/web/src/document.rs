@@ -48,6 +48,22 @@ const STYLE_SPACES: &[(&str, &str)] = &[
     ("}\n", "}"),
 ];
 
+/// Spaces of the script that are left out, with their replacements. No text in the script has them.
+const SCRIPT_SPACES: &[(&str, &str)] = &[
+    (" => ", "=>"),
+    (" === ", "==="),
+    (" !== ", "!=="),
+    (" && ", "&&"),
+    (" || ", "||"),
+    (" ?? ", "??"),
+    (" = ", "="),
+    (" ? ", "?"),
+    (" : ", ":"),
+    (") {", "){"),
+    ("{ ", "{"),
+    (" }", "}"),
+];
+
 /// The document, and the value of its `Content-Security-Policy`.
 #[derive(Clone, Debug)]
 pub(crate) struct PageDocument {
@@ -63,14 +79,13 @@ impl PageDocument {
             .flat_map(|part| part.lines())
             .map(str::trim_start)
             .filter(|line| !line.is_empty() && !is_comment(line));
-        let script: Vec<&str> = std::iter::once(LIBRARY).chain(parts).collect();
-        let script = script.join("\n");
+        let script: Vec<&str> = parts.collect();
+        let script = without_spaces(script.join("\n"), SCRIPT_SPACES);
+        let script = format!("{LIBRARY}\n{script}");
         let style = STYLE.lines().map(str::trim_start);
         let style = style.filter(|line| !line.is_empty() && !line.starts_with("/*"));
         let style: Vec<&str> = style.collect();
-        let style = style.join("\n");
-        let style =
-            (STYLE_SPACES.iter()).fold(style, |style, (space, short)| style.replace(space, short));
+        let style = without_spaces(style.join("\n"), STYLE_SPACES);
         let policy = format!(
             "default-src 'none'; script-src '{}'; style-src '{}'; connect-src 'self'; img-src data:; base-uri 'none'; \
              form-action 'none'; frame-ancestors 'none'",
@@ -84,6 +99,11 @@ impl PageDocument {
             policy,
         }
     }
+}
+
+fn without_spaces(text: String, spaces: &[(&str, &str)]) -> String {
+    let spaces = spaces.iter();
+    spaces.fold(text, |text, (space, short)| text.replace(space, short))
 }
 
 /// Returns true if a line of a part is a comment, by its beginning. Comments are removed, because they are a tenth of the page's size.

@@ -40,8 +40,8 @@ struct ToolEntry {
     output_schema: Value,
     effects: Effects,
     approval: bool,
-    /// Arguments of a call that the tool takes.
-    example: Value,
+    /// Arguments of a call that the tool takes; none if no example fits its schema.
+    example: Option<Value>,
 }
 
 #[derive(Serialize)]
@@ -113,7 +113,7 @@ impl ToolEntry {
                 trusted: effects.trusted,
             },
             approval: tool.needs_approval(),
-            example: example(tool.input.as_value()),
+            example: example(&tool.input),
         }
     }
 }

@@ -455,7 +455,7 @@ fn script(tools: &OpenTools) -> Value {
             ("output_schema", tool.output.as_value().clone()),
             ("annotations", annotations),
             ("approval", Value::from(tool.needs_approval())),
-            ("returns", example(tool.output.as_value())),
+            ("returns", example(&tool.output).unwrap_or_default()),
         ];
         let fields = fields
             .into_iter()

@@ -261,3 +261,19 @@ test('a model decides nothing: it has no token, and a token is used once', async
   assert.equal(decided.structuredContent.status, 200);
   await refused('decide_call', { ...decision, tokens: { [digest]: one } });
 });
+
+test('a result without the key of the view, or a cancelled call, does not end the view', async () => {
+  const of = await client();
+  const input = { plan: payBack };
+  const result = await of.call('execute_plan', input);
+  const { page, view } = await show(of, input, { ...result, _meta: {} });
+  await view.getByRole('alert').getByText('without its `_meta`'.replaceAll('`', '')).first().waitFor();
+  await page.evaluate((params) => {
+    const { contentWindow } = document.querySelector('iframe');
+    for (const [method, given] of [['tool-cancelled', {}], ['tool-result', params]]) {
+      contentWindow.postMessage({ jsonrpc: '2.0', method: `ui/notifications/${method}`, params: given }, '*');
+    }
+  }, result);
+  await view.locator('.run-header').getByText('waiting').waitFor();
+  await finish(page);
+});

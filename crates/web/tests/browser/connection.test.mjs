@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { after, before, test } from 'node:test';
 
 import { payBack, welcome } from './plans.mjs';
-import { Browser, World, finish, go } from './world.mjs';
+import { Browser, World, finish, go, until } from './world.mjs';
 
 const world = new World();
 let browser;
@@ -125,5 +125,17 @@ test('the token leaves the address at once', async () => {
   assert.ok(!page.url().includes('token'));
   await page.goBack().catch(() => null);
   assert.ok(!page.url().includes('token'));
+  await finish(page);
+});
+
+test('a link with a token that opens nothing leaves the session as it is', async () => {
+  const page = await browser.open(world, { route: '#/inbox' });
+  for (const token of ['abc', '%']) {
+    await go(page, `#token=${token}`);
+    await until(page, () => !location.hash.startsWith('#token'));
+    await page.getByRole('status').getByText('live').waitFor();
+    assert.equal(await page.getByRole('alert').count(), 0);
+    await page.getByRole('heading', { name: 'Inbox' }).waitFor();
+  }
   await finish(page);
 });

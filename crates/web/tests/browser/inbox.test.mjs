@@ -224,7 +224,9 @@ test('a decision about a call that another person has decided meanwhile is refus
     await request.continue();
   });
   await side(page).getByRole('button', { name: 'Approve', exact: true }).click();
-  await page.getByRole('alert').waitFor();
+  await page.getByRole('alert').getByText('Decided elsewhere: rejected.').waitFor();
+  await page.getByRole('alert').getByText('was already decided').waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement.matches('[data-detail]')), true);
   await finish(page);
 });
 

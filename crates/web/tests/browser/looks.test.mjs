@@ -215,3 +215,19 @@ test('the decision about the last call leaves the focus to the content', async (
   await focusIs(page, 'main');
   await finish(page);
 });
+
+test('in a narrow window, the keyboard goes on from the last step of the graph', async () => {
+  const { run: id } = await world.run(payBack);
+  const page = await browser.open(world, { width: 400, route: `#/run/${id}/graph` });
+  await page.locator('[data-graph]').focus();
+  const seen = new Set();
+  for (let step = 0; step < 3; step += 1) {
+    await press(page, 'ArrowDown');
+    await until(page, () => document.activeElement.matches('[data-detail]'));
+    seen.add(new URLSearchParams(page.url().split('?')[1]).get('at'));
+    await press(page, 'Escape');
+    await until(page, () => document.activeElement.matches('[data-graph]'));
+  }
+  assert.equal(seen.size, 3);
+  await finish(page);
+});

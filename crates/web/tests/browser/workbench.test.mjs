@@ -211,3 +211,13 @@ test('a saved plan has its versions, and two of them can be compared', async () 
   await page.getByText('The plan is sound.').waitFor();
   await finish(page);
 });
+
+test('a converted plan is edited in its own dialect', async () => {
+  const page = await open();
+  await page.getByLabel('Plan', { exact: true }).fill(text({ steps: [{ id: 'a', tool: 'list_orders' }, { id: 'b', tool: 'list_orders' }] }));
+  await page.getByRole('link', { name: 'Convert' }).click();
+  await page.getByLabel('Convert to').selectOption('concierge');
+  await page.getByRole('button', { name: 'Edit this one' }).click();
+  await until(page, () => document.querySelector('#dialect').value === 'concierge');
+  await finish(page);
+});

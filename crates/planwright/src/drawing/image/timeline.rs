@@ -51,6 +51,8 @@ pub(super) fn draw(steps: &[GraphStep], run: &RunRecord<'_>) -> Option<(String, 
     }
     let mut drawn = 0_usize;
     let mut omitted = 0_usize;
+    // All items of a loop share a row, and a later bar covers an earlier one: no success may cover a failure.
+    let mut problems = String::new();
     for call in calls(run.history) {
         let at = call.at;
         let Some(row) = rows.get(outermost(at).step.as_str()) else {
@@ -74,7 +76,11 @@ pub(super) fn draw(steps: &[GraphStep], run: &RunRecord<'_>) -> Option<(String, 
             terminal_text::time(ended.saturating_sub(call.sent))
         );
         let _ = writeln!(
-            bars,
+            if matches!(call.status, "failed" | "unknown") {
+                &mut problems
+            } else {
+                &mut bars
+            },
             "<rect class=\"bar{class}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"12\" rx=\"2\"><title>{}</title></rect>",
             number(x(call.sent)),
             number(top(*row) + 4.0),
@@ -93,11 +99,7 @@ pub(super) fn draw(steps: &[GraphStep], run: &RunRecord<'_>) -> Option<(String, 
     let mut text = String::new();
     for tick in ticks(end) {
         let place = number(x(tick));
-        let label = if tick.is_zero() {
-            "0".to_owned()
-        } else {
-            terminal_text::time(tick)
-        };
+        let label = tick_label(tick);
         let _ = writeln!(
             text,
             "<line class=\"grid\" x1=\"{place}\" y1=\"{ROW}\" x2=\"{place}\" y2=\"{}\"/><text class=\"note\" x=\"{place}\" y=\"14\">{label}</text>",
@@ -114,6 +116,7 @@ pub(super) fn draw(steps: &[GraphStep], run: &RunRecord<'_>) -> Option<(String, 
         );
     }
     text.push_str(&bars);
+    text.push_str(&problems);
     if omitted > 0 {
         let _ = writeln!(
             text,
@@ -137,6 +140,17 @@ fn ticks(end: Duration) -> Vec<Duration> {
     (0..=total / distance)
         .map(|tick| Duration::from_nanos(nanoseconds(tick)))
         .collect()
+}
+
+/// Formats a time of the axis exactly: it is a round number of its unit.
+fn tick_label(tick: Duration) -> String {
+    match tick.as_micros() {
+        0 => "0".to_owned(),
+        micros @ 1..1_000 => format!("{micros}µs"),
+        1_000..1_000_000 => format!("{}ms", number(tick.as_secs_f64() * 1e3)),
+        1_000_000..60_000_000 => format!("{}s", number(tick.as_secs_f64())),
+        _ => terminal_text::time(tick),
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of rows are small")]

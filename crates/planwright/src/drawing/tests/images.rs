@@ -1,7 +1,14 @@
 //! Images: where boxes and edges are, and what becomes of hostile texts.
 
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
 use insta::assert_snapshot;
+use planwright_engine::event::Address;
+use planwright_engine::journal::{Entry, Record};
 use planwright_engine::run::History;
+use planwright_engine::{ToolError, ToolOutput};
 
 use super::{Drawing, after, checked, plan, remarkable, step};
 use crate::drawing::graph::Graph;
@@ -149,4 +156,94 @@ fn hostile_texts_are_shown_as_text() {
         assert!(text.contains("&lt;script&gt;alert(1)"), "{text}");
         assert!(text.contains("\\u{202e}\\u{200b}"), "{text}");
     }
+}
+
+/// The calls of a loop `a` with these results, one after another, in a run that takes `total`.
+fn timeline(total: Duration, succeeded: &[bool]) -> String {
+    let sent = |index: usize| total * u32::try_from(index).unwrap() / 4;
+    let entries = succeeded.iter().enumerate().flat_map(|(index, succeeded)| {
+        let at: Arc<Address> = Arc::new(Address {
+            inside: None,
+            instance: None,
+            step: "a".into(),
+            item: Some(u64::try_from(index).unwrap()),
+            round: None,
+        });
+        let entry = |at, record| Entry {
+            at,
+            turn: 0,
+            record,
+        };
+        let result = if *succeeded {
+            Ok(ToolOutput::default())
+        } else {
+            Err(ToolError::tool("no", planwright_core::Value::Null))
+        };
+        [
+            entry(
+                sent(index),
+                Record::Sent {
+                    at: Arc::clone(&at),
+                    server: "s".into(),
+                    tool: "get".into(),
+                    attempt: 1,
+                    args: planwright_core::Value::Null,
+                    consent: None,
+                },
+            ),
+            entry(
+                sent(index + 1),
+                Record::Answered {
+                    at,
+                    attempt: 1,
+                    result,
+                },
+            ),
+        ]
+    });
+    let entries: Vec<Entry> = entries.collect();
+    let run = DrawnRunV1 {
+        id: RunId::try_from("r1".to_owned()).unwrap(),
+        status: "succeeded".to_owned(),
+        duration_ms: total.as_secs_f64() * 1e3,
+        retained: Vec::new(),
+    };
+    Drawing::of(&checked(plan(vec![step("a", "get", &[])]))).svg(Some(&RunRecord {
+        run: &run,
+        steps: &[],
+        history: &History::new(&entries),
+        output: None,
+    }))
+}
+
+#[test]
+fn the_axis_of_each_duration_is_markup_with_different_marks() {
+    let mut micros = 1;
+    while micros < 10 * 86_400_000_000 {
+        let image = timeline(Duration::from_micros(micros), &[true]);
+        for piece in image.split('<').skip(1) {
+            assert!(
+                piece.starts_with(|c: char| c == '/' || c.is_ascii_lowercase()),
+                "<{piece}"
+            );
+        }
+        let marks = image
+            .split("y=\"14\">")
+            .skip(1)
+            .map(|mark| mark.split('<').next().unwrap());
+        let marks: Vec<&str> = marks.collect();
+        let different: HashSet<&&str> = marks.iter().collect();
+        assert!(
+            marks.len() > 1 && different.len() == marks.len(),
+            "{marks:?}"
+        );
+        micros = micros * 7 / 4 + 1;
+    }
+}
+
+#[test]
+fn no_success_covers_a_failure_of_the_same_loop() {
+    let image = timeline(Duration::from_secs(4), &[true, false, true]);
+    let last = image.rfind("class=\"bar").unwrap();
+    assert!(image[last..].starts_with("class=\"bar failed\""), "{image}");
 }
