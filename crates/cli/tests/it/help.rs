@@ -20,8 +20,8 @@ fn commands_are_listed_by_subject() {
 
     Plans:
       check        Check a plan, several, or all stored ones: diagnostics only, nothing is called
-      explain      Explain a diagnostic code: what it means, why it matters, how to fix it, with
-                   examples
+      explain      Explain a diagnostic code or a kind of error: what it means, why it matters, how to
+                   fix it
       flow         Show the origins of a plan's arguments: each guarded or leaving parameter, its
                    sources and paths
       show         Draw a plan, or a stored run with the status of each step
@@ -73,6 +73,9 @@ fn commands_are_listed_by_subject() {
       serve        Run a gateway: one MCP server in front of many, which runs plans
       wrap         Put the gateway in front of a client's MCP servers
       token        Tokens of the clients that may reach `serve` over HTTP
+
+    Workflow engines:
+      worker       Execute runs and calls of tools for a Restate server, until a signal arrives
 
     Setup:
       demo         Run a plan over the files of this folder, with nothing installed

@@ -172,6 +172,10 @@ fn what_does_not_run_on_restate_is_refused() {
     check(plain.clone(), &[], "Restate cannot be reached");
     check(plain.clone(), &["--no-store"], "cannot be used with");
     check(plain.clone(), &["--approve", "plan"], "`--approve plan`");
+    let settings = folder.join(".config/planwright");
+    fs::create_dir_all(&settings).unwrap();
+    let rule = "[env]\nNAME = [\"simulated.look\"]\n";
+    fs::write(settings.join("planwright.toml"), rule).unwrap();
     let secret = json!({"steps": [{"id": "a", "tool": "look", "args": {"key": "${env.NAME}"}}]});
     check(secret, &[], "env.NAME");
 }

@@ -94,7 +94,7 @@ fn types_of_references() {
         &[
             "PW0504 at /steps/2/args/when: the argument `when` of the tool `w` takes a boolean, but `${u.rows}` gives a list of objects",
             "PW0504 at /steps/2/args/text: the argument `text` of the tool `w` takes text, but `${u.total}` gives an integer (write `${string(u.total)}`)",
-            "PW0504 at /steps/2/args/deep/a: the argument `deep.a` of the tool `w` takes an integer, but `${u.name}` gives text",
+            "PW0504 at /steps/2/args/deep/a: the argument `deep.a` of the tool `w` takes an integer, but `${u.name}` gives text (the field `total` of `u` fits)",
         ],
     );
     // A whole output may arrive as text.

@@ -207,7 +207,7 @@ mod extraction {
         fixture.expect(&plan(BILL, r#""${bill.sum}""#), &[]);
         fixture.expect(
         &plan(BILL, r#""${bill.to}""#),
-        &["PW0504 at /steps/2/args/amount: the argument `amount` of the tool `pay` takes a number, but `${bill.to}` gives text"],
+        &["PW0504 at /steps/2/args/amount: the argument `amount` of the tool `pay` takes a number, but `${bill.to}` gives text (the field `sum` of `bill` fits)"],
     );
         fixture.expect(
         &plan(BILL, r#""${bill.summ}""#),

@@ -237,7 +237,7 @@ fn outputs_that_are_only_text() {
     check_output(
         r#"{"a": "w.temp"}"#,
         &[
-            "?PW0401 at /output/a: `w.temp` is only text here, and not the output of a step (did you mean `${w.temp}`?)",
+            r#"PW0401 at /output/a: `w.temp` is only text here, and not the output of a step (write `${w.temp}`; for the text itself, `${"w.temp"}`)"#,
         ],
     );
     check_output(
@@ -262,13 +262,18 @@ fn arguments_that_are_only_text() {
         );
         CheckFixture::with_tools(OUTPUT_TOOLS).expect(&text, expected);
     };
-    check_argument("w.other", &[]);
+    check_argument(
+        "w.other",
+        &[
+            r#"?PW0401 at /steps/1/args/a: `w.other` is only text here, and not the output of a step (write `${w.other}`; the fields of `w` are not checked, since its tool declares no output schema; for the text itself, `${"w.other"}`)"#,
+        ],
+    );
     check_argument("w.txt", &[]);
     check_argument("w", &[]);
     check_argument(
         "w.temp",
         &[
-            "?PW0401 at /steps/1/args/a: `w.temp` is only text here, and not the output of a step (did you mean `${w.temp}`?)",
+            r#"PW0401 at /steps/1/args/a: `w.temp` is only text here, and not the output of a step (write `${w.temp}`; for the text itself, `${"w.temp"}`)"#,
         ],
     );
 }

@@ -41,8 +41,8 @@ fn formats_have_the_same_steps() {
         r#"{"steps":[{"id":"A","tool":"f","args":{"x":1,"flag":true}},{"id":"g","tool":"g","args":{"y":"<${A}>"},"on_error":"continue"},{"id":"h","tool":"h","args":{"z":"${A}"},"when":"${!results.g.success}"}]}"#,
     );
     check(
-        "mcp call s f '{\"x\": 1}' > a.json &\nmcp call s g '{}' > b.txt &\nwait\nmcp call s h \"{\\\"z\\\": \\\"$(cat a.json)\\\"}\"",
-        r#"{"on_failure":"stop","steps":[{"id":"a","tool":"s.f","args":{"x":1}},{"id":"b","tool":"s.g"},{"id":"h","tool":"s.h","args":{"z":"${a}"},"after":["b"]}]}"#,
+        "mcp call s f '{\"x\": 1}' > a.json &\nmcp call s g '{}' &\nwait\nmcp call s h \"{\\\"z\\\": \\\"$(cat a.json)\\\"}\"",
+        r#"{"on_failure":"stop","steps":[{"id":"a","tool":"s.f","args":{"x":1}},{"id":"g","tool":"s.g"},{"id":"h","tool":"s.h","args":{"z":"${a}"},"after":["g"]}]}"#,
     );
 }
 
@@ -50,6 +50,8 @@ fn formats_have_the_same_steps() {
 fn texts_without_a_certain_meaning_are_no_plans() {
     for text in [
         "",
+        // The file is an effect that no call of the plan would have.
+        "mcp call s f '{\"x\": 1}' > a.json\nmcp call s g '{}' > b.txt\nmcp call s h \"{\\\"z\\\": \\\"$(cat a.json)\\\"}\"",
         "graph LR\n a{\"is it?\"} -->|yes| b[\"f()\"]",
         "graph LR\n a[\"f()\"] -->|if it fails| b[\"g()\"]",
         "sequenceDiagram\n alt x\n A->>B: f()\n end",

@@ -18,6 +18,7 @@ impl Builder {
     /// `expression` as a value of a plan, with references in it.
     pub(super) fn value(&mut self, expression: &Expression) -> Option<Value> {
         Some(match expression {
+            Expression::Literal(value) if self.names_a_variable(value) => return None,
             Expression::Literal(value) => escaped(value),
             Expression::Name(name) => match self.resolve(name)? {
                 NameMeaning::Constant(value) => escaped(&value),
@@ -42,9 +43,20 @@ impl Builder {
         })
     }
 
+    /// True if a plain text has a name of the program in the form of a reference. It may be meant as a reference of a plan, so it must
+    /// not become a literal.
+    fn names_a_variable(&self, value: &Value) -> bool {
+        let text = value.as_text().unwrap_or_default();
+        text.split("${").skip(1).any(|inside| {
+            let mut parts = inside.split(|sign: char| sign != '_' && !sign.is_alphanumeric());
+            parts.next().is_some_and(|name| self.is_known(name))
+        })
+    }
+
     /// A text with references in place of the inserted parts.
     fn text(&mut self, expression: &Expression) -> Option<String> {
         match expression {
+            Expression::Literal(value) if self.names_a_variable(value) => None,
             Expression::Literal(value) => {
                 let text = value.as_text()?;
                 Some(text.replace("${", "$${"))

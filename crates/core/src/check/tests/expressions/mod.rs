@@ -141,7 +141,7 @@ fn types_go_through_steps() {
         {"id": "w", "tool": "e", "args": {"v": "is ${a.names.map(n, n.size)}"}},
         {"id": "x", "tool": "e", "for_each": "${size(inbox.messages)}"}"#;
     let expected = [
-        "PW0504: the argument `v` of the tool `integer` takes an integer, but `${a.names}` gives a list of texts",
+        "PW0504: the argument `v` of the tool `integer` takes an integer, but `${a.names}` gives a list of texts (the field `first` of `a` fits)",
         "PW0402: `${item.sendr}` leads nowhere: there is no field `sendr` in `item` (did you mean `sender`?)",
         "PW0402: `${a.names.map(n, n.size)}` leads nowhere: there is no field `size` in an item of `a.names` (it is text; `size(…)` counts its characters)",
         "PW0504: `for_each` of `x` goes over a list, not over an integer",
@@ -157,7 +157,7 @@ fn types_of_items_beside_their_outputs() {
         {"id": "c", "tool": "integer", "args": {"v": "${p[0].count}"}},
         {"id": "d", "tool": "e", "args": {"v": "${p.map(x, x.item.subjct)}"}}"#;
     let expected = [
-        "PW0504: the argument `v` of the tool `integer` takes an integer, but `${p[0].item.subject}` gives text",
+        "PW0504: the argument `v` of the tool `integer` takes an integer, but `${p[0].item.subject}` gives text (the field `size` of the same object fits)",
         "PW0402: `${p[0].count}` leads nowhere: there is no field `count` in `[0]` in the output of `p` (the fields are `item`, `output`)",
         "PW0402: `${p.map(x, x.item.subjct)}` leads nowhere: there is no field `subjct` in `item` in an item of `p` (did you mean `subject`?)",
     ];
