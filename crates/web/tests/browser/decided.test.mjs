@@ -182,7 +182,7 @@ test('the editor of arguments shows invisible characters, and warns of them', as
 });
 
 test('ids that are members of each object have the states of their steps', async () => {
-  const failing = (id) => ({ id, tool: 'get_customer', args: { name: 'Nobody' }, on_error: 'continue' });
+  const failing = (id) => ({ id, tool: 'get_customer', args: { name: 'Zed' }, on_error: 'continue' });
   const ids = ['constructor', 'toString', 'hasOwnProperty', '__proto__'];
   const { run } = await world.run({ name: 'members', steps: [...ids.map(failing), refund('valueOf', 1)] });
   const page = await browser.open(world, { route: `#/run/${run}/graph` });
