@@ -48,7 +48,7 @@ impl CallRequestV1 {
             step: context.step.clone(),
             may_be_repeated: call.tool.is_repeatable(),
             attempt: context.attempt,
-            idempotency_key: Arc::clone(&context.idempotency_key),
+            idempotency_key: context.idempotency_key(),
             server: call.tool.server.to_string(),
             tool: call.tool.name.to_string(),
             definition: call.tool.definition_digest(),

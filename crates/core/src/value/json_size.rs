@@ -24,7 +24,7 @@ const MIN_SHARED_TEXT_BYTES: usize = 64;
 
 /// The identity of a part that several values share. It is unique while any of them is alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct SharedPart(*const u8);
+pub struct SharedPart(usize);
 
 impl Value {
     /// Returns the identity of this value if other values share its content. Scalars, short texts and empty lists and
@@ -35,17 +35,17 @@ impl Value {
             Self::Text(text) => (
                 Arc::strong_count(text),
                 text.len() >= MIN_SHARED_TEXT_BYTES,
-                Arc::as_ptr(text).cast(),
+                Arc::as_ptr(text).cast::<u8>().addr(),
             ),
             Self::List(items) => (
                 Arc::strong_count(items),
                 !items.is_empty(),
-                Arc::as_ptr(items).cast(),
+                Arc::as_ptr(items).cast::<u8>().addr(),
             ),
             Self::Object(fields) => (
                 Arc::strong_count(fields),
                 !fields.is_empty(),
-                Arc::as_ptr(fields).cast(),
+                Arc::as_ptr(fields).cast::<u8>().addr(),
             ),
         };
         // A part with a single owner is visited only once anyway.
@@ -60,7 +60,32 @@ impl Value {
         match bounded_size(self, levels, &mut left) {
             BoundedSize::Size(size) => Some(size),
             BoundedSize::TooDeep => None,
-            BoundedSize::Large => cached_size(self, levels, &mut HashMap::default()),
+            BoundedSize::Large => cached_size(self, levels, &mut Sizes::default()),
+        }
+    }
+}
+
+/// Minimum bytes of a part whose size is worth remembering beyond one value.
+const MIN_KEPT_BYTES: u64 = 64 * 1024;
+
+/// The sizes of large parts that many values share, so that each is measured once. It keeps these parts alive.
+#[derive(Clone, Debug, Default)]
+pub struct SharedSizes(HashMap<SharedPart, (Value, JsonSize), Hashing>);
+
+impl SharedSizes {
+    /// Returns the [size](Value::json_size) of `value`, or `None` if it is nested deeper than `levels`.
+    pub fn size(&mut self, value: &Value, levels: usize) -> Option<JsonSize> {
+        let mut left = MAX_UNCACHED_PARTS;
+        match bounded_size(value, levels, &mut left) {
+            BoundedSize::Size(size) => Some(size),
+            BoundedSize::TooDeep => None,
+            BoundedSize::Large => {
+                let mut sizes = Sizes {
+                    here: HashMap::default(),
+                    kept: Some(&mut self.0),
+                };
+                cached_size(value, levels, &mut sizes)
+            }
         }
     }
 }
@@ -68,7 +93,7 @@ impl Value {
 enum BoundedSize {
     Size(JsonSize),
     TooDeep,
-    /// The value has more than [`MAX_UNCACHED_PARTS`] parts.
+    /// The value has more than [`MAX_UNCACHED_PARTS`] parts, or a long text.
     Large,
 }
 
@@ -83,6 +108,7 @@ fn bounded_size(value: &Value, levels: usize, left: &mut u32) -> BoundedSize {
             brackets(fields.len()).saturating_add(names(fields.keys())),
             Parts::Fields(fields.values()),
         ),
+        Value::Text(text) if text.len() as u64 >= MIN_KEPT_BYTES => return BoundedSize::Large,
         scalar => return BoundedSize::Size(scalar_size(scalar)),
     };
     let Some(inner) = levels.checked_sub(1) else {
@@ -101,13 +127,37 @@ fn bounded_size(value: &Value, levels: usize, left: &mut u32) -> BoundedSize {
     BoundedSize::Size(size)
 }
 
-type Sizes = HashMap<SharedPart, JsonSize, Hashing>;
+/// The sizes of shared parts: those of the value that is measured, and those that are kept beyond it.
+#[derive(Default)]
+struct Sizes<'a> {
+    here: HashMap<SharedPart, JsonSize, Hashing>,
+    kept: Option<&'a mut HashMap<SharedPart, (Value, JsonSize), Hashing>>,
+}
 
-fn cached_size(value: &Value, levels: usize, sizes: &mut Sizes) -> Option<JsonSize> {
+impl Sizes<'_> {
+    fn get(&self, part: SharedPart) -> Option<JsonSize> {
+        let kept = || self.kept.as_ref()?.get(&part).map(|(_, size)| *size);
+        self.here.get(&part).copied().or_else(kept)
+    }
+
+    fn insert(&mut self, part: SharedPart, value: &Value, size: JsonSize) {
+        match &mut self.kept {
+            // The address of a part that is kept alive stays its own.
+            Some(kept) if size.bytes >= MIN_KEPT_BYTES => {
+                kept.insert(part, (value.clone(), size));
+            }
+            _ => {
+                self.here.insert(part, size);
+            }
+        }
+    }
+}
+
+fn cached_size(value: &Value, levels: usize, sizes: &mut Sizes<'_>) -> Option<JsonSize> {
     let identity = value.shared_part();
-    if let Some(known) = identity.and_then(|part| sizes.get(&part)) {
+    if let Some(known) = identity.and_then(|part| sizes.get(part)) {
         // The part may have been measured at a shallower place.
-        return (known.levels <= levels).then_some(*known);
+        return (known.levels <= levels).then_some(known);
     }
     let (own, items) = match value {
         Value::List(items) => (brackets(items.len()), Parts::Items(items.iter())),
@@ -118,7 +168,7 @@ fn cached_size(value: &Value, levels: usize, sizes: &mut Sizes) -> Option<JsonSi
         scalar => {
             let size = scalar_size(scalar);
             if let Some(part) = identity {
-                sizes.insert(part, size);
+                sizes.insert(part, scalar, size);
             }
             return Some(size);
         }
@@ -132,7 +182,7 @@ fn cached_size(value: &Value, levels: usize, sizes: &mut Sizes) -> Option<JsonSi
         size.add(cached_size(item, inner, sizes)?);
     }
     if let Some(part) = identity {
-        sizes.insert(part, size);
+        sizes.insert(part, value, size);
     }
     Some(size)
 }
@@ -266,6 +316,23 @@ mod tests {
             assert_eq!(size.levels, times as usize + 1);
         }
         assert_eq!(doubled(200).json_size(512).unwrap().bytes, u64::MAX);
+    }
+
+    #[test]
+    fn kept_sizes_are_those_of_the_values() {
+        let mut sizes = SharedSizes::default();
+        let large = Value::list(vec![Value::text("\n".repeat(1000)); 200]);
+        let long = Value::text("x".repeat(100_000));
+        for number in 0..3 {
+            let args = Value::object([
+                ("list", large.clone()),
+                ("text", long.clone()),
+                ("n", Value::from(number)),
+            ]);
+            assert_eq!(sizes.size(&args, 64), args.json_size(64));
+            assert_eq!(sizes.size(&args, 1), None);
+        }
+        assert_eq!(sizes.0.len(), 2);
     }
 
     #[test]

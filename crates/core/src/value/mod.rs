@@ -8,5 +8,5 @@ pub mod number;
 mod unique_keys;
 
 pub use json::{Hashing, Object, Value};
-pub use json_size::{JsonSize, SharedPart};
+pub use json_size::{JsonSize, SharedPart, SharedSizes};
 pub use serde_json::Number;

@@ -12,8 +12,8 @@ use planwright_core::{Hashing, ServerName, StepId, Tool, Value};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::ErrorKind;
 use super::result::{ToolError, ToolOutput};
+use super::{ErrorKind, IdempotencyKey};
 
 /// Runs the tools of one server.
 ///
@@ -85,8 +85,7 @@ pub struct CallContext {
     pub step: StepId,
     /// The number of the attempt, from 1.
     pub attempt: u32,
-    /// A key shared by all attempts at the same call of the same run, and by no other call.
-    pub idempotency_key: Arc<str>,
+    pub(crate) key: IdempotencyKey,
     /// The time after which the attempt is abandoned; `None` if it is not limited.
     pub time_limit: Option<Duration>,
     /// The caller's data of this run.
@@ -100,10 +99,16 @@ impl CallContext {
             run: None,
             step: step.into(),
             attempt: 1,
-            idempotency_key: idempotency_key.into(),
+            key: IdempotencyKey::Given(idempotency_key.into()),
             time_limit: None,
             data: RunData::default(),
         }
+    }
+
+    /// Returns a key shared by all attempts at the same call of the same run, and by no other call. It is computed from the arguments at
+    /// each call of this function.
+    pub fn idempotency_key(&self) -> Arc<str> {
+        self.key.text()
     }
 }
 

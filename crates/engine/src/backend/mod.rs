@@ -2,6 +2,7 @@
 
 mod call;
 mod functions;
+mod idempotency_key;
 mod result;
 mod simulated;
 
@@ -10,5 +11,6 @@ pub use call::{
 };
 pub use functions::{Function, Functions, Sharable};
 pub use futures::future::BoxFuture;
+pub(crate) use idempotency_key::IdempotencyKey;
 pub use result::{ErrorKind, RetryAdvice, ToolError, ToolOutput};
 pub use simulated::{ScriptError, Simulated};

@@ -9,7 +9,6 @@ use std::any::Any;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -105,15 +104,19 @@ impl InFlightCalls {
             clock.notify_on_progress(Arc::clone(driver));
         }
         // Created here, within the span of the run: the call may be polled in its own task.
-        let name = call.tool.qualified_name();
         let span = tracing::info_span!(
             "call",
             step = %call.context.step,
-            tool = name.as_str(),
+            tool = call.tool.qualified_name().as_str(),
             attempt
         );
         let called = call_tool(Arc::clone(&self.backend), call);
-        let mut result = Box::pin(called.instrument(span));
+        // A span that no subscriber wants costs nothing.
+        let mut result = if span.is_disabled() {
+            called.boxed()
+        } else {
+            called.instrument(span).boxed()
+        };
         if self.immediate_tools.contains(&tool) {
             let started = Instant::now();
             let completed = result.as_mut().now_or_never();
@@ -384,7 +387,7 @@ fn tool_address(tool: &Arc<Tool>) -> usize {
 }
 
 /// Runs `work`; the flag is true if it completed quickly at its first poll.
-async fn observe_first_poll<T>(mut work: Pin<Box<impl Future<Output = T>>>) -> (T, bool) {
+async fn observe_first_poll<T>(mut work: BoxFuture<'static, T>) -> (T, bool) {
     let (started, mut polls) = (Instant::now(), 0_u32);
     let completed = poll_fn(|context| {
         polls = polls.saturating_add(1);

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use planwright_core::check::CheckedPlan;
+use planwright_core::value::SharedSizes;
 use planwright_core::{Hashing, Value};
 
 use crate::backend::{ErrorKind, ToolError};
-use crate::guard::{BudgetGuard, WrittenBudget, written_bytes};
+use crate::guard::{BudgetGuard, MAX_LEVELS, WrittenBudget, written_bytes};
 use crate::options::RunOptions;
 
 /// The approximate size of an object's field without its value, in bytes.
@@ -143,6 +144,8 @@ pub(super) struct Budgets {
     pub(super) guard: BudgetGuard,
     pub(super) written: WrittenBudget,
     pub(super) memory: MemoryBudget,
+    /// The sizes of large parts of values: a large output may be an argument of a thousand calls.
+    pub(super) sizes: SharedSizes,
     /// The number of tasks, including future ones of loops that have begun.
     tasks: usize,
     max_tasks: usize,
@@ -159,10 +162,17 @@ impl Budgets {
         Self {
             guard: BudgetGuard::new(options.guards.clone()),
             written,
+            sizes: SharedSizes::default(),
             memory: MemoryBudget::new(options.computed_bytes),
             tasks: 0,
             max_tasks: options.max_tasks,
         }
+    }
+
+    /// Returns the bytes of `value` as written, which saturate if it is nested too deeply.
+    pub(super) fn written_bytes(&mut self, value: &Value) -> u64 {
+        let size = self.sizes.size(value, MAX_LEVELS);
+        size.map_or(u64::MAX, |size| size.bytes)
     }
 
     /// Counts the plan's own steps, which always run.

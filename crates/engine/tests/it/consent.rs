@@ -110,7 +110,7 @@ impl Process {
                         call,
                     } => {
                         did.calls += 1;
-                        did.keys.push(call.context.idempotency_key.to_string());
+                        did.keys.push(call.context.idempotency_key().to_string());
                         let result = self.answer.clone();
                         input = result.map(|result| RunInput::AttemptEnded {
                             task,

@@ -179,7 +179,7 @@ fn process(plan: &CheckedPlan, entries: &mut Vec<Entry>, drain_before: usize) ->
             if result.is_ok() {
                 answered.push(format!(
                     "{} {}",
-                    call.context.idempotency_key,
+                    call.context.idempotency_key(),
                     call.args.to_json()
                 ));
             }

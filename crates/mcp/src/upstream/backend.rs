@@ -207,7 +207,7 @@ fn call_params(call: &ToolCall) -> Result<Value, ToolError> {
         );
         return Err(ToolError::new(ErrorKind::Arguments, message));
     }
-    let key = Value::Text(Arc::clone(&call.context.idempotency_key));
+    let key = Value::Text(call.context.idempotency_key());
     Ok(Value::object([
         ("name", Value::Text(Arc::clone(&call.tool.name))),
         ("arguments", call.args.clone()),

@@ -6,16 +6,14 @@ use std::time::Duration;
 
 use planwright_core::place::push_pointer_segment;
 use planwright_core::schema::{SchemaViolation, SchemaViolationKind};
+use planwright_core::value::SharedSizes;
 use planwright_core::{Code, Diagnostic, PointerSegment, Tool, Value};
-use sha2::{Digest, Sha256};
 
-use crate::approval::hex;
 use crate::backend::{
-    CallClock, CallContext, ErrorKind, RetryAdvice, ToolCall, ToolError, ToolOutput,
+    CallClock, CallContext, ErrorKind, IdempotencyKey, RetryAdvice, ToolCall, ToolError, ToolOutput,
 };
-use crate::event::{Address, RunEvent};
+use crate::event::RunEvent;
 use crate::guard::{MAX_LEVELS, written_bytes};
-use crate::id::RunId;
 use crate::journal::Record;
 use crate::run::effects::Effect;
 use crate::run::journaling::history::History;
@@ -29,10 +27,6 @@ pub(in crate::run) const RUN_TIMER_TASK: TaskId = TaskId(u32::MAX);
 
 /// The maximum size of one output, in bytes of JSON.
 const MAX_OUTPUT_BYTES: u64 = 256 * 1024 * 1024;
-
-/// The number of digest bytes in an idempotency key: 64 bits suffice, since keys are compared within one place of one
-/// run only.
-const KEY_BYTES: usize = 8;
 
 impl RunMachine {
     pub(in crate::run) fn call(&mut self, task: TaskId, attempt: u32, effects: &mut Vec<Effect>) {
@@ -65,7 +59,12 @@ impl RunMachine {
             context: CallContext {
                 step: at.step.clone(),
                 attempt: number,
-                idempotency_key: idempotency_key(&run, &at, &tool, &args),
+                key: IdempotencyKey::OfCall {
+                    run: run.clone(),
+                    at: Arc::clone(&at),
+                    tool: Arc::clone(&tool),
+                    args: args.clone(),
+                },
                 time_limit,
                 data: self.options.data.clone(),
                 run: Some(run),
@@ -356,22 +355,6 @@ fn after_failure(error: ToolError, before: &ToolError) -> ToolError {
     error.with_data(data)
 }
 
-/// The idempotency key of a call: the run, the place in it, and a digest of tool and arguments. A different call at
-/// the same place has another key, so a server that honours keys does not drop it as a duplicate.
-fn idempotency_key(run: &RunId, at: &Address, tool: &Tool, args: &Value) -> Arc<str> {
-    let mut hash = Sha256::new();
-    for part in [&*tool.server, &*tool.name, &args.to_json()] {
-        // The length prefix keeps different parts from hashing alike.
-        hash.update((part.len() as u64).to_le_bytes());
-        hash.update(part);
-    }
-    let digest = hash.finalize();
-    let mut key = at.key_below(run.as_str());
-    key.push(':');
-    key.push_str(&hex(digest.get(..KEY_BYTES).unwrap_or(&digest)));
-    key.into()
-}
-
 impl RunMachine {
     /// Counts the calls of earlier processes. Their consecutive failures do not count, because the person who resumes the run has seen
     /// them.
@@ -443,12 +426,13 @@ impl RunMachine {
 impl RunMachine {
     /// Charges the budget for one more copy of `value` that the run writes.
     pub(in crate::run) fn charge_value(&mut self, value: &Value) -> Result<(), ToolError> {
-        self.budgets.written.take(written_bytes(value))
+        let bytes = self.budgets.written_bytes(value);
+        self.budgets.written.take(bytes)
     }
 
     /// Charges the budget for the arguments of a call, which are written twice: with its step and with its first attempt.
     pub(in crate::run) fn charge_call(&mut self, args: &Value) -> Result<(), ToolError> {
-        let bytes = written_bytes(args);
+        let bytes = self.budgets.written_bytes(args);
         self.budgets.written.take(bytes.saturating_mul(2))
     }
 
@@ -461,7 +445,7 @@ impl RunMachine {
             return self.count_written_output(outcome);
         }
         // Received data raises the budget: a run may write in proportion to its answers.
-        match output_bytes(&outcome) {
+        match output_bytes(&outcome, &mut self.budgets.sizes) {
             Ok(bytes) => self.budgets.written.receive(bytes),
             Err(error) => return without_output(outcome, error),
         }
@@ -470,7 +454,8 @@ impl RunMachine {
 
     /// The outcome with its output counted as written.
     pub(in crate::run) fn count_written_output(&mut self, outcome: Outcome) -> Outcome {
-        let taken = output_bytes(&outcome).and_then(|bytes| self.budgets.written.take(bytes));
+        let bytes = output_bytes(&outcome, &mut self.budgets.sizes);
+        let taken = bytes.and_then(|bytes| self.budgets.written.take(bytes));
         match taken {
             Ok(()) => outcome,
             Err(error) => without_output(outcome, error),
@@ -479,11 +464,11 @@ impl RunMachine {
 }
 
 /// The size of an output as JSON, unless it is nested too deeply or too large.
-fn output_bytes(outcome: &Outcome) -> Result<u64, ToolError> {
+fn output_bytes(outcome: &Outcome, sizes: &mut SharedSizes) -> Result<u64, ToolError> {
     let Some(output) = &outcome.output else {
         return Ok(0);
     };
-    let size = output.value.json_size(MAX_LEVELS);
+    let size = sizes.size(&output.value, MAX_LEVELS);
     size.map(|size| size.bytes)
         .filter(|bytes| *bytes <= MAX_OUTPUT_BYTES)
         .ok_or_else(too_large)

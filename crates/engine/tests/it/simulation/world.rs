@@ -289,7 +289,7 @@ impl ToolBackend for World {
         Box::pin(async move {
             let address = call
                 .context
-                .idempotency_key
+                .idempotency_key()
                 .split_once('/')
                 .and_then(|(_, call)| call.rsplit_once(':'))
                 .map(|(address, _)| address.to_owned())
