@@ -55,7 +55,7 @@ pub(crate) async fn command(
         Some(model::open(&arguments.model, &config)?)
     };
     let mut toolbox = Toolbox::open(&arguments.tools, None, ServerUse::OnDemand, printer).await?;
-    toolbox.close().await;
+    toolbox.servers.close().await;
     let pins = if arguments.no_store || !toolbox.needs_store(&config) {
         None
     } else {
