@@ -1,5 +1,8 @@
 //! Test support: servers and clients under the control of tests, and golden files.
 
+/// Random decisions, the same ones for the same seed.
+pub mod chance;
+
 /// A port that refuses connections.
 pub mod closed_port;
 

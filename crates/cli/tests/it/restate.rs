@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use planwright::engine::StepStatus;
 use planwright::engine::journal::Record;
 use planwright_store::Store;
+use planwright_testkit::chance::Chance;
 use planwright_testkit::fake_server;
 use planwright_testkit::restate::RestateServer;
 use serde_json::{Value, json};
@@ -180,19 +181,6 @@ fn what_does_not_run_on_restate_is_refused() {
     check(secret, &[], "env.NAME");
 }
 
-/// Numbers that follow from a seed: SplitMix64.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % end
-    }
-}
-
 /// Three kinds of tools: one only reads, one may be called twice, one must not be.
 fn tool_of(step: usize) -> &'static str {
     ["look", "put", "pay"][(step / 3) % 3]
@@ -278,7 +266,7 @@ fn nothing_is_lost_and_nothing_happens_twice() {
         ],
     );
     let path = folder.join(".local/share/planwright/planwright.db");
-    let mut chance = Chance(7);
+    let mut chance = Chance::new(7);
     #[expect(
         clippy::disallowed_methods,
         reason = "a test waits for another process"
