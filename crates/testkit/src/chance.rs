@@ -1,6 +1,6 @@
 //! Random decisions of tests, the same ones for the same seed.
 
-/// A generator of random numbers.
+/// A generator of numbers that follow from a seed: SplitMix64.
 #[derive(Debug)]
 pub struct Chance(u64);
 

@@ -3,9 +3,6 @@
 /// Random decisions, the same ones for the same seed.
 pub mod chance;
 
-/// A port that refuses connections.
-pub mod closed_port;
-
 /// The official MCP conformance suite, run against a server.
 pub mod conformance;
 
@@ -21,7 +18,7 @@ pub mod generated;
 /// HTTP on the wire, without a library.
 pub mod http_wire;
 
-/// Processes of programs that serve HTTP.
+/// Processes of programs that serve HTTP, and a port at which none does.
 pub mod listening;
 
 /// A scripted server of a model provider.

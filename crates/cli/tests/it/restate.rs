@@ -18,7 +18,7 @@ use planwright_testkit::restate::RestateServer;
 use serde_json::{Value, json};
 
 use crate::program::{
-    approve, json_report, planwright, run_program, spawn_program, stderr, stdout,
+    approve, json_report, planwright, run_program, spawn_program, stderr, stdout, write_payment,
 };
 
 /// The number of kills of the worker or of the Restate server.
@@ -77,16 +77,7 @@ fn free_port() -> u16 {
 fn a_run_is_submitted_decided_and_shown_as_any_other() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let tools = json!({"tools": {
-        "look": {"annotations": {"readOnlyHint": true}, "returns": {"amount": 3}},
-        "pay": {"annotations": {"destructiveHint": true}, "echo": true}
-    }});
-    let plan = json!({"name": "payment", "steps": [
-        {"id": "price", "tool": "look"},
-        {"id": "paid", "tool": "pay", "args": {"amount": "${price.amount}"}}
-    ], "output": ["paid"]});
-    fs::write(folder.join("tools.json"), tools.to_string()).unwrap();
-    fs::write(folder.join("plan.json"), plan.to_string()).unwrap();
+    write_payment(folder);
     let restate = RestateServer::start().unwrap();
     let on = format!("restate={}", restate.ingress());
     let run = ["run", "plan.json", "--simulate", "tools.json", "--on", &on];

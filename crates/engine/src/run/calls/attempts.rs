@@ -549,9 +549,7 @@ impl RunMachine {
         };
         let mut message = format!(
             "the output of the tool `{}` at `{}` does not fit its output schema: {}",
-            tool.name,
-            step.id,
-            first.to_string()
+            tool.name, step.id, first
         );
         if violations.len() > 1 {
             message = format!("{message}, and {} more", violations.len() - 1);
