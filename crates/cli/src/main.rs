@@ -15,8 +15,13 @@ mod tools;
 mod view;
 
 use std::process::ExitCode;
+use std::str::FromStr;
 
 use planwright::mcp::{SUPERVISE, supervise};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::layer;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::error::Exit;
 use crate::tools::open_servers::ServerUse;
@@ -46,7 +51,7 @@ fn main() -> ExitCode {
     let printer = Printer::new(arguments.color).with_pager(!arguments.no_pager);
     // A client that starts a server does not see its output, so warnings are logged. Faulty requests of clients are answered, not logged.
     let default = matches!(arguments.command, Command::Serve(_)).then_some("warn,rmcp=error");
-    let logging = system::telemetry::start(arguments.log.as_deref(), default);
+    let logging = start_logs(arguments.log.as_deref(), default);
     let exit = match logging.and_then(|()| run(arguments.command, printer)) {
         Ok(exit) => exit,
         Err(error) => {
@@ -58,6 +63,31 @@ fn main() -> ExitCode {
     let is_incomplete = exit != Exit::Interrupted && Printer::has_lost_data();
     let exit = if is_incomplete { Exit::Internal } else { exit };
     ExitCode::from(exit.code())
+}
+
+/// The variable that selects the log level without the flag.
+const LOG_VARIABLE: &str = "PLANWRIGHT_LOG";
+
+/// Enables the logs that `wanted` selects, else those of the environment, else the `default` ones, if any.
+fn start_logs(wanted: Option<&str>, default: Option<&str>) -> Result<(), CommandError> {
+    let variable = system::environment::variable(LOG_VARIABLE).filter(|text| !text.is_empty());
+    let Some(text) = wanted.or(variable.as_deref()).or(default) else {
+        return Ok(());
+    };
+    let targets = Targets::from_str(text).map_err(|_| {
+        CommandError::new(format!("`{text}` is not a log filter"))
+            .hint("write a level (error, warn, info, debug, trace), or parts with levels: `warn,planwright=debug`")
+    })?;
+    let lines = layer()
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .with_target(true);
+    // A program that embeds this one as a library may have set a logger already.
+    let _ = tracing_subscriber::registry()
+        .with(lines)
+        .with(targets)
+        .try_init();
+    Ok(())
 }
 
 fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {

@@ -1,4 +1,4 @@
-//! Invisible characters in text from other parties: escaping and removal.
+//! Invisible characters in text from other parties: escaping and removal; and bytes as text.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -26,6 +26,14 @@ const INVISIBLE: &str = r"[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\x{2800}--\
 const HIDDEN: &str = r"[\p{Cc}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}\x{FFF9}-\x{FFFB}\x{2028}\x{2029}--[\t\n\r\x{200C}\x{200D}\x{FE0E}\x{FE0F}]]+";
 const JOINERS: &str = r"[\x{200C}\x{200D}\x{FE0E}\x{FE0F}]{2,}";
 const EMOJI_JOINERS: &str = "\u{fe0f}\u{200d}";
+
+/// Returns bytes as lower-case hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    // Each call has a key in this form, and a formatter takes longer than the digest.
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    let digit = |digit: u8| char::from(digit + if digit < 10 { b'0' } else { b'a' - 10 });
+    digits.map(digit).collect()
+}
 
 /// Escapes every character of `text` that is invisible or changes how others look: control, format, bidirectional,
 /// ignorable, unassigned and private ones, and spaces other than U+0020.

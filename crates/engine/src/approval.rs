@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use planwright_core::place::push_pointer_segment;
+use planwright_core::text::hex;
 use planwright_core::{Object, PointerSegment, ServerName, Tool, ToolName, Value};
 use sha2::{Digest, Sha256};
 
@@ -149,13 +150,6 @@ impl std::fmt::Debug for SealKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("SealKey")
     }
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    // Each call has a key in this form, and a formatter takes longer than the digest.
-    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    let digit = |digit: u8| char::from(digit + if digit < 10 { b'0' } else { b'a' - 10 });
-    digits.map(digit).collect()
 }
 
 /// A request for approval of one call.

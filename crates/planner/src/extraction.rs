@@ -3,7 +3,6 @@
 use std::fmt::{self, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use planwright_core::place::push_pointer_segment;
 use planwright_core::schema::SchemaViolation;
 use planwright_core::{Schema, Value};
 use planwright_engine::backend::{BoxFuture, ErrorKind, RetryAdvice};
@@ -171,7 +170,7 @@ impl AnswerViolations {
         let mut lines = String::new();
         for violation in self.0.iter().take(MAX_FAULTS) {
             // Writing to a `String` cannot fail.
-            let _ = writeln!(lines, "- {}", violation_text(violation));
+            let _ = writeln!(lines, "- {violation}");
         }
         lines
     }
@@ -181,23 +180,11 @@ impl fmt::Display for AnswerViolations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.as_slice() {
             [] => f.write_str("it contains no JSON"),
-            [only] => f.write_str(&violation_text(only)),
+            [only] => only.fmt(f),
             [first, more @ ..] => {
-                write!(f, "{}, and {} more", violation_text(first), more.len())
+                write!(f, "{first}, and {} more", more.len())
             }
         }
-    }
-}
-
-fn violation_text(violation: &SchemaViolation) -> String {
-    let mut pointer = String::new();
-    for segment in &violation.path {
-        push_pointer_segment(&mut pointer, segment);
-    }
-    if pointer.is_empty() {
-        violation.message.clone()
-    } else {
-        format!("{} at {pointer}", violation.message)
     }
 }
 

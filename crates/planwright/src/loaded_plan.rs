@@ -14,6 +14,8 @@ use planwright_core::plan::{
 use planwright_core::{Catalog, Code, Diagnostics, Object, Place, Plan, StepId, Tool, Value};
 use planwright_dialects::{ParseResult, ReadOptions, document};
 
+#[cfg(feature = "store")]
+use crate::format::ToolSourcesV1;
 use crate::format::{LibraryPlanV1, PlanTextV1, RecalledLabelsV1};
 
 /// The step that represents the results of earlier runs.
@@ -224,6 +226,23 @@ impl LoadedPlan {
             self.library.mention(name);
         }
         self
+    }
+
+    /// Returns a new stored run of this plan with tools from these sources, begun at `now`.
+    #[cfg(feature = "store")]
+    pub fn new_run(
+        &self,
+        tools: ToolSourcesV1,
+        now: std::time::SystemTime,
+    ) -> crate::stored::NewStoredRun {
+        crate::stored::NewStoredRun {
+            source: self.to_stored(),
+            tools,
+            client: None,
+            approved_plan: None,
+            beginning: None,
+            now,
+        }
     }
 
     /// Returns the data with which the plan can be loaded again; `None` if it was not read in a dialect.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
+use planwright::core::text::hex;
 use planwright::terminal_text::io_reason;
 use planwright_mcp::gateway::ClientId;
 use serde::{Deserialize, Serialize};
@@ -171,11 +172,6 @@ impl TokenFile {
 /// Returns the stored form of a token.
 pub(super) fn hash(token: &str) -> [u8; 32] {
     Sha256::digest(token.as_bytes()).into()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    digits.concat()
 }
 
 #[expect(

@@ -1,7 +1,7 @@
 //! Test support: servers and clients under the control of tests, and golden files.
 
-/// A port that refuses connections.
-pub mod closed_port;
+/// Random decisions, the same ones for the same seed.
+pub mod chance;
 
 /// The official MCP conformance suite, run against a server.
 pub mod conformance;
@@ -18,7 +18,7 @@ pub mod generated;
 /// HTTP on the wire, without a library.
 pub mod http_wire;
 
-/// Processes of programs that serve HTTP.
+/// Processes of programs that serve HTTP, and a port at which none does.
 pub mod listening;
 
 /// A scripted server of a model provider.

@@ -1,9 +1,12 @@
-//! Processes of programs that serve HTTP.
+//! Processes of programs that serve HTTP, and a port at which none does.
 
 use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Duration;
+
+use tokio::net::TcpSocket;
 
 /// The time within which a program must print its address.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -94,5 +97,53 @@ impl Drop for HttpServerProcess {
         // The process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// A port that refuses connections until it is dropped: it is bound, but no socket listens. A port that was merely
+/// free a moment ago may be in use by now.
+#[derive(Debug)]
+pub struct ClosedPort(TcpSocket);
+
+impl ClosedPort {
+    /// Binds a free port of this machine.
+    ///
+    /// # Panics
+    ///
+    /// If no port is free.
+    pub fn take() -> Self {
+        let socket = TcpSocket::new_v4().expect("there are sockets");
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        socket.bind(any).expect("a port is free");
+        Self(socket)
+    }
+
+    /// The URL at which connections are refused.
+    ///
+    /// # Panics
+    ///
+    /// Never: the socket is bound.
+    pub fn url(&self) -> String {
+        let address = self.0.local_addr().expect("it is bound");
+        format!("http://{address}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::ErrorKind;
+    use std::net::TcpStream;
+
+    use super::ClosedPort;
+
+    #[test]
+    fn the_port_can_neither_be_reached_nor_bound() {
+        let closed = ClosedPort::take();
+        let url = closed.url();
+        let address = url.strip_prefix("http://").unwrap();
+        let refused = TcpStream::connect(address).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
+        let taken = std::net::TcpListener::bind(address).unwrap_err();
+        assert_eq!(taken.kind(), ErrorKind::AddrInUse);
     }
 }

@@ -97,10 +97,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
             "crates/web/src/session.rs",
         ],
     ),
-    (
-        "tracing_subscriber",
-        &["crates/cli/src/system/telemetry.rs"],
-    ),
+    ("tracing_subscriber", &["crates/cli/src/main.rs"]),
     ("toml", &["crates/planwright/src/config/"]),
     ("toml_edit", &["crates/cli/src/setup/wrap/"]),
     ("tokio_postgres", &["crates/postgres/"]),

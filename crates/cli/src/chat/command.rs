@@ -67,7 +67,7 @@ pub(crate) async fn command(
     let exit = converse(&context, &mut chat, &config, &mut signals).await;
     signals.leave_on_next();
     telemetry::close(context.telemetry.clone()).await;
-    context.toolbox.close().await;
+    context.toolbox.servers.close().await;
     if context.is_stored() && chat.is_begun() {
         printer.quote(&format!(
             "resume with `planwright chat --resume {}`",

@@ -18,7 +18,7 @@ use planwright::format::{EventV1, UsageV1};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::model::{Model, Usage};
 use planwright::service::{RunOverrides, RunSpec, RunStorage, Tools};
-use planwright::stored::{NewStoredRun, ProcessSecrets, ResumeRequest, StoredRun};
+use planwright::stored::{ProcessSecrets, ResumeRequest, StoredRun};
 use planwright::telemetry::Telemetry;
 use planwright_store::{LeasedRun, Store, StoreError};
 
@@ -179,11 +179,7 @@ impl<'a> ChatContext<'a> {
             Some(store) => RunStorage::New {
                 store: store.clone(),
                 holder: store::this_process(),
-                run: Box::new(NewStoredRun::of(
-                    loaded,
-                    store::sources(&self.arguments.tools)?,
-                    store::now(),
-                )),
+                run: Box::new(loaded.new_run(store::sources(&self.arguments.tools)?, store::now())),
             },
         };
         let spec = RunSpec {

@@ -73,7 +73,7 @@ pub(crate) async fn show(
     let catalog = if has_tools {
         let mut opened =
             Toolbox::open(&arguments.tools, Some(&needed), ServerUse::Lists, printer).await?;
-        opened.close().await;
+        opened.servers.close().await;
         let pins = store::open_existing(&arguments.plan.text.store)?;
         opened.apply_config(&config, pins.as_ref(), printer)?;
         scripted = std::mem::take(&mut opened.durations);
@@ -221,7 +221,7 @@ pub(crate) async fn tools(
         ServerUse::Lists
     };
     let mut toolbox = Toolbox::open(&arguments.tools, None, server_use, printer).await?;
-    toolbox.close().await;
+    toolbox.servers.close().await;
     let pins = if arguments.no_store || !toolbox.needs_store(&config) {
         None
     } else {

@@ -97,7 +97,7 @@ async fn catalog(
     }
     let needed = tool_names([plan]);
     let toolbox = Toolbox::open(&arguments.tools, Some(&needed), ServerUse::Lists, printer).await?;
-    toolbox.close().await;
+    toolbox.servers.close().await;
     Ok(Some(toolbox.catalog))
 }
 

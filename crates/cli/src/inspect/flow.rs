@@ -58,7 +58,7 @@ async fn of_plan(
         Toolbox::open(&arguments.tools, Some(&needed), ServerUse::Lists, printer).await?;
     toolbox.apply_config(config, None, printer)?;
     let (sound, loaded) = check(loaded, &toolbox.catalog, config);
-    toolbox.close().await;
+    toolbox.servers.close().await;
     let report = sound.as_ref().and_then(|plan| plan.flow()).map(|report| {
         let mut report = report.clone();
         report.on_violation = config.flow().violation;
@@ -220,7 +220,7 @@ async fn of_tools(
 ) -> Result<Exit, CommandError> {
     let mut toolbox = Toolbox::open(&arguments.tools, None, ServerUse::Lists, printer).await?;
     toolbox.apply_config(config, None, printer)?;
-    toolbox.close().await;
+    toolbox.servers.close().await;
     let policy = config.flow();
     let tools: Vec<FlowToolV1> = toolbox
         .catalog

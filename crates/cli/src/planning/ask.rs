@@ -86,7 +86,7 @@ pub(crate) async fn command(
         Box::pin(asking.write(&requirements, &mut signals)).await
     };
     tokio::select! {
-        () = toolbox.close() => {}
+        () = toolbox.servers.close() => {}
         // The servers end with the process.
         _ = signals.next() => {}
     }

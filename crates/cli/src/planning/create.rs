@@ -1,6 +1,5 @@
 //! `planwright create`, and the creation of plans for other commands.
 
-use std::fmt::Write as _;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,6 +7,7 @@ use std::time::Duration;
 use planwright::config::Config;
 use planwright::core::check::{CheckContext, CheckedPlan, Library, Policy};
 use planwright::core::expression::EvaluationLimits;
+use planwright::core::text::hex;
 use planwright::core::{Catalog, Object, Value};
 use planwright::dialects::native::Native;
 use planwright::dialects::native::PlanDialect;
@@ -55,7 +55,7 @@ pub(crate) async fn command(
         Some(model::open(&arguments.model, &config)?)
     };
     let mut toolbox = Toolbox::open(&arguments.tools, None, ServerUse::OnDemand, printer).await?;
-    toolbox.close().await;
+    toolbox.servers.close().await;
     let pins = if arguments.no_store || !toolbox.needs_store(&config) {
         None
     } else {
@@ -387,12 +387,7 @@ fn key(parts: &[&str]) -> String {
         hasher.update(part.len().to_le_bytes());
         hasher.update(part.as_bytes());
     }
-    let mut text = String::new();
-    for byte in hasher.finalize() {
-        // Writing to a text cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
+    hex(&hasher.finalize())
 }
 
 /// Reads the cached plan with this key.

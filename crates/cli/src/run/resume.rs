@@ -94,7 +94,7 @@ pub(crate) async fn resume(
         .check(&toolbox.catalog, &policy);
     let Some(plan) = plan else {
         let exit = rejected(&loaded, &toolbox, arguments.output.format, printer);
-        toolbox.close().await;
+        toolbox.servers.close().await;
         return exit;
     };
     diagnostics::show_for(&loaded, arguments.output.format, printer);
@@ -131,7 +131,7 @@ pub(crate) async fn resume(
     let approved = match request_plan_approval(&arguments.consent, shown, Some(&store), printer)? {
         ConsentOutcome::Run(approved) => approved,
         ConsentOutcome::Refused(exit) => {
-            toolbox.close().await;
+            toolbox.servers.close().await;
             return Ok(exit);
         }
     };

@@ -120,11 +120,11 @@ impl<'a> PlanCommand<'a> {
         match prepared {
             Ok(Preparation::Ready(prepared)) => self.drive(&prepared, &toolbox, signals).await,
             Ok(Preparation::Ended(exit)) => {
-                toolbox.close().await;
+                toolbox.servers.close().await;
                 Ok(exit)
             }
             Err(error) => {
-                toolbox.close().await;
+                toolbox.servers.close().await;
                 Err(error)
             }
         }
@@ -238,7 +238,7 @@ impl<'a> PlanCommand<'a> {
         if let Some(url) = &arguments.on {
             let options = &prepared.options;
             let exit = restate::run(&session, url, &arguments.tools, options, signals).await;
-            toolbox.close().await;
+            toolbox.servers.close().await;
             return exit;
         }
         let segment = session.first_segment(
@@ -430,7 +430,7 @@ impl RunSession<'_> {
             return Ok(Exit::Interrupted);
         };
         let exit = self.report(&ended);
-        self.toolbox.close().await;
+        self.toolbox.servers.close().await;
         exit
     }
 
@@ -515,7 +515,7 @@ impl RunSession<'_> {
                 holder: store::this_process(),
                 run: Box::new(NewStoredRun {
                     approved_plan: approved,
-                    ..NewStoredRun::of(self.loaded, store::sources(tools)?, store::now())
+                    ..self.loaded.new_run(store::sources(tools)?, store::now())
                 }),
             },
             (None, Some(adaptation)) => RunStorage::Journal {
@@ -587,7 +587,7 @@ impl RunSession<'_> {
             self.max_output,
             self.printer,
         )?;
-        self.toolbox.report_unanswered(self.printer);
+        self.toolbox.servers.report_unanswered(self.printer);
         let is_stored = self.store.is_some();
         Ok(store::report_end(
             &ended.summary,

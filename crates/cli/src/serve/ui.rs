@@ -308,7 +308,7 @@ impl CommandTools {
 
 impl ToolsGuard for Toolbox {
     fn close(&self) -> BoxFuture<'_, ()> {
-        self.close().boxed()
+        self.servers.close().boxed()
     }
 }
 

@@ -35,7 +35,7 @@ pub(crate) async fn worker(
         toolbox.secrets(),
     );
     let served = serve(worker, arguments, signals, printer).await;
-    toolbox.close().await;
+    toolbox.servers.close().await;
     telemetry::close(telemetry).await;
     served.map(|()| Exit::Success)
 }

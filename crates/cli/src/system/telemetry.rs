@@ -1,14 +1,8 @@
-//! Logs and telemetry of this process.
-
-use std::str::FromStr;
+//! Telemetry of this process.
 
 use planwright::config::Config;
 use planwright::core::Value;
 use planwright::telemetry::Telemetry;
-use tracing_subscriber::filter::Targets;
-use tracing_subscriber::fmt::layer;
-use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::util::SubscriberInitExt;
 
 use super::environment;
 use crate::error::CommandError;
@@ -56,29 +50,4 @@ pub(crate) async fn close(telemetry: Telemetry) {
         // Failures are logged.
         let _ = tokio::task::spawn_blocking(move || telemetry.close()).await;
     }
-}
-
-/// The variable that selects the log level without the flag.
-const VARIABLE: &str = "PLANWRIGHT_LOG";
-
-/// Enables the logs that `wanted` selects, else those of the environment, else the `default` ones, if any.
-pub(crate) fn start(wanted: Option<&str>, default: Option<&str>) -> Result<(), CommandError> {
-    let variable = environment::variable(VARIABLE).filter(|text| !text.is_empty());
-    let Some(text) = wanted.or(variable.as_deref()).or(default) else {
-        return Ok(());
-    };
-    let targets = Targets::from_str(text).map_err(|_| {
-        CommandError::new(format!("`{text}` is not a log filter"))
-            .hint("write a level (error, warn, info, debug, trace), or parts with levels: `warn,planwright=debug`")
-    })?;
-    let lines = layer()
-        .with_writer(std::io::stderr)
-        .with_ansi(false)
-        .with_target(true);
-    // A program that embeds this one as a library may have set a logger already.
-    let _ = tracing_subscriber::registry()
-        .with(lines)
-        .with(targets)
-        .try_init();
-    Ok(())
 }

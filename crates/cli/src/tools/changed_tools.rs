@@ -98,7 +98,7 @@ async fn pin_listed_tools(
 ) -> Result<Vec<ServerName>, CommandError> {
     let Settings { config, .. } = settings::load(Path::new("."))?;
     let toolbox = Toolbox::open(tools, None, ServerUse::FreshLists, printer).await?;
-    toolbox.close().await;
+    toolbox.servers.close().await;
     toolbox.pin(&config, store)?;
     toolbox.mention_names(printer);
     let mut servers: Vec<ServerName> = toolbox

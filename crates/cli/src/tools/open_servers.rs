@@ -219,7 +219,7 @@ impl OpenServers {
     }
 
     /// Reports the questions of servers that could not be answered.
-    pub(super) fn report_unanswered(&self, printer: Printer) {
+    pub(crate) fn report_unanswered(&self, printer: Printer) {
         for UnansweredQuestion { server, message } in self.unanswered.take() {
             let message = terminal_text::one_line(&message);
             let message = terminal_text::shortened(&message, MAX_QUESTION, "…");
@@ -230,7 +230,7 @@ impl OpenServers {
     }
 
     /// Stops the servers.
-    pub(super) async fn close(&self) {
+    pub(crate) async fn close(&self) {
         for connections in &self.started {
             connections.shutdown().await;
         }

@@ -36,7 +36,7 @@ pub(crate) struct Toolbox {
     pub(crate) backends: Backends,
     /// The durations of simulated tools.
     pub(crate) durations: Durations,
-    servers: OpenServers,
+    pub(crate) servers: OpenServers,
     has_source: bool,
     secrets: Vec<Arc<str>>,
     file: FileOrigin,
@@ -275,16 +275,6 @@ impl Toolbox {
             extraction: None,
             extraction_problem: None,
         }
-    }
-
-    /// Reports the questions of servers that could not be answered.
-    pub(crate) fn report_unanswered(&self, printer: Printer) {
-        self.servers.report_unanswered(printer);
-    }
-
-    /// Stops the servers.
-    pub(crate) async fn close(&self) {
-        self.servers.close().await;
     }
 
     /// Returns notes for a person about diagnostics of missing tools.

@@ -1,5 +1,6 @@
 //! Trust in `mcp.json` files, whose servers may be started although no argument names the file. Trust is stored by content.
 
+use planwright::core::text::hex;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
@@ -199,9 +200,7 @@ fn entry(path: &Path, text: &str) -> TrustedFile {
 
 /// SHA-256 of a text, in hexadecimal digits.
 pub(crate) fn digest(text: &str) -> String {
-    let bytes = Sha256::digest(text.as_bytes());
-    let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    digits.concat()
+    hex(&Sha256::digest(text.as_bytes()))
 }
 
 fn absolute(path: &Path) -> PathBuf {

@@ -9,6 +9,7 @@ use std::process::Stdio;
 
 use planwright::engine::journal::Record;
 use planwright_store::Store;
+use planwright_testkit::chance::Chance;
 use planwright_testkit::fake_server;
 use serde_json::{Value, json};
 
@@ -19,19 +20,6 @@ const KILLS: u64 = 200;
 
 /// The number of steps of the plan.
 const STEPS: usize = 60;
-
-/// Numbers that follow from a seed: SplitMix64.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % end
-    }
-}
 
 /// Three kinds of tools: one only reads, one may be called twice, one must not be.
 fn tool_of(step: usize) -> &'static str {
@@ -274,7 +262,7 @@ fn check_report(folder: &Path, run: &str) {
 
 #[test]
 fn a_run_that_is_killed_200_times_comes_to_the_same() {
-    let mut chance = Chance(20_261_121);
+    let mut chance = Chance::new(20_261_121);
     let (mut kills, mut in_doubt) = (0, 0);
     while kills < KILLS {
         let (more, doubtful) = live(&mut chance, KILLS - kills);

@@ -6,23 +6,14 @@ use planwright_testkit::fake_server;
 use planwright_testkit::postgres::PostgresDatabase;
 use serde_json::json;
 
-use crate::program::{json_report, planwright, stderr, stdout};
+use crate::program::{json_report, planwright, stderr, stdout, write_payment};
 
 #[test]
 fn a_run_is_decided_and_resumed_from_another_machine() {
     let database = PostgresDatabase::create().unwrap();
     let machines = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-    let tools = json!({"tools": {
-        "look": {"annotations": {"readOnlyHint": true}, "returns": {"amount": 3}},
-        "pay": {"annotations": {"destructiveHint": true}, "echo": true}
-    }});
-    let plan = json!({"name": "payment", "steps": [
-        {"id": "price", "tool": "look"},
-        {"id": "paid", "tool": "pay", "args": {"amount": "${price.amount}"}}
-    ]});
     for machine in &machines {
-        fs::write(machine.path().join("tools.json"), tools.to_string()).unwrap();
-        fs::write(machine.path().join("plan.json"), plan.to_string()).unwrap();
+        write_payment(machine.path());
     }
     let on = |machine: usize, arguments: &[&str]| {
         let mut command = planwright(machines[machine].path());

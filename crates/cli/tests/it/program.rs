@@ -23,6 +23,20 @@ pub(crate) fn run_program(folder: &Path, arguments: &[&str]) -> Output {
     planwright(folder).args(arguments).output().unwrap()
 }
 
+/// Writes the plan of a payment that needs consent, and its simulated tools.
+pub(crate) fn write_payment(folder: &Path) {
+    let tools = json!({"tools": {
+        "look": {"annotations": {"readOnlyHint": true}, "returns": {"amount": 3}},
+        "pay": {"annotations": {"destructiveHint": true}, "echo": true}
+    }});
+    let plan = json!({"name": "payment", "steps": [
+        {"id": "price", "tool": "look"},
+        {"id": "paid", "tool": "pay", "args": {"amount": "${price.amount}"}}
+    ], "output": ["paid"]});
+    std::fs::write(folder.join("tools.json"), tools.to_string()).unwrap();
+    std::fs::write(folder.join("plan.json"), plan.to_string()).unwrap();
+}
+
 /// Runs `plan.json` over the simulated tools of `tools.json`, with a report as JSON.
 pub(crate) fn simulated_run(folder: &Path) -> Output {
     let plan = ["run", "plan.json", "--simulate", "tools.json"];

@@ -12,12 +12,13 @@ use std::time::{Duration, Instant};
 use planwright::engine::StepStatus;
 use planwright::engine::journal::Record;
 use planwright_store::Store;
+use planwright_testkit::chance::Chance;
 use planwright_testkit::fake_server;
 use planwright_testkit::restate::RestateServer;
 use serde_json::{Value, json};
 
 use crate::program::{
-    approve, json_report, planwright, run_program, spawn_program, stderr, stdout,
+    approve, json_report, planwright, run_program, spawn_program, stderr, stdout, write_payment,
 };
 
 /// The number of kills of the worker or of the Restate server.
@@ -76,16 +77,7 @@ fn free_port() -> u16 {
 fn a_run_is_submitted_decided_and_shown_as_any_other() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let tools = json!({"tools": {
-        "look": {"annotations": {"readOnlyHint": true}, "returns": {"amount": 3}},
-        "pay": {"annotations": {"destructiveHint": true}, "echo": true}
-    }});
-    let plan = json!({"name": "payment", "steps": [
-        {"id": "price", "tool": "look"},
-        {"id": "paid", "tool": "pay", "args": {"amount": "${price.amount}"}}
-    ], "output": ["paid"]});
-    fs::write(folder.join("tools.json"), tools.to_string()).unwrap();
-    fs::write(folder.join("plan.json"), plan.to_string()).unwrap();
+    write_payment(folder);
     let restate = RestateServer::start().unwrap();
     let on = format!("restate={}", restate.ingress());
     let run = ["run", "plan.json", "--simulate", "tools.json", "--on", &on];
@@ -180,19 +172,6 @@ fn what_does_not_run_on_restate_is_refused() {
     check(secret, &[], "env.NAME");
 }
 
-/// Numbers that follow from a seed: SplitMix64.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % end
-    }
-}
-
 /// Three kinds of tools: one only reads, one may be called twice, one must not be.
 fn tool_of(step: usize) -> &'static str {
     ["look", "put", "pay"][(step / 3) % 3]
@@ -278,7 +257,7 @@ fn nothing_is_lost_and_nothing_happens_twice() {
         ],
     );
     let path = folder.join(".local/share/planwright/planwright.db");
-    let mut chance = Chance(7);
+    let mut chance = Chance::new(7);
     #[expect(
         clippy::disallowed_methods,
         reason = "a test waits for another process"

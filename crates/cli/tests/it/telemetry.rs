@@ -6,7 +6,7 @@ use std::process::Output;
 
 use opentelemetry_proto::tonic::common::v1::{KeyValue, any_value::Value};
 use opentelemetry_proto::tonic::trace::v1::{Span, status::StatusCode};
-use planwright_testkit::closed_port::ClosedPort;
+use planwright_testkit::listening::ClosedPort;
 
 use crate::program::{planwright, stderr};
 use collector::Collector;

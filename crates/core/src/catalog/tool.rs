@@ -2,13 +2,13 @@
 //! tool: a model reads a text, and its answer is data that fits a schema.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
 use super::SeenAnswers;
 use crate::plan::{Node, NodeKind, Step};
+use crate::text::hex;
 use crate::{Hashing, Object, Schema, ServerName, ToolName, Value};
 
 /// A tool of a server.
@@ -208,15 +208,6 @@ fn sort_keys(value: &Value) -> Value {
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => value.clone(),
     }
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        // Writing to a `String` cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }
 
 /// The names of servers. A server `files` owns the names `files.…` and `files__…`, whether it offers such tools or not.

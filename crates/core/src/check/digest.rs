@@ -10,6 +10,7 @@ use crate::plan::{
     Mode, Node, NodeKind, OnError, OnFailure, Ordering, Output, Path, PlanTarget, Read, Reference,
     RetryField, RetryFieldKind, RetryPolicy, Segment, Sharing, SlotPath, Source, Targets, TextPart,
 };
+use crate::text::hex;
 use crate::{Plan, PlanDigest, Step, Value};
 
 /// The digest of a plan, which receives the steps one by one, as the check goes through them.
@@ -60,13 +61,7 @@ struct DigestWriter(Sha256);
 
 impl DigestWriter {
     fn finish(self) -> String {
-        use std::fmt::Write as _;
-        let mut text = String::with_capacity(64);
-        for byte in self.0.finalize() {
-            // Writing to a `String` cannot fail.
-            let _ = write!(text, "{byte:02x}");
-        }
-        text
+        hex(&self.0.finalize())
     }
 
     /// A field of a step's retry policy, with the policy if the step states the field.

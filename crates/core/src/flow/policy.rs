@@ -6,7 +6,8 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use super::outputs::ANY_KEY;
-use crate::catalog::{hex, matches_name};
+use crate::catalog::matches_name;
+use crate::text::hex;
 use crate::{Tool, ToolPattern, Value};
 
 /// A rule of the policy, with the place where it is set.

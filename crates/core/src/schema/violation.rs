@@ -11,6 +11,7 @@ use super::cost::SchemaCost;
 use super::instance::{InstanceNode, ValidationBudget, ValueJson};
 use super::secret::SecretParts;
 use super::shown;
+use crate::place::push_pointer_segment;
 use crate::{PointerSegment, Value};
 
 /// Maximum number of `enum` values that a message names.
@@ -34,6 +35,21 @@ pub struct SchemaViolation {
     /// The part of the value that made this a violation, such as the discriminator of an alternative or a condition. `None`
     /// if the violation does not depend on other parts.
     pub decided_by: Option<Vec<PointerSegment>>,
+}
+
+impl fmt::Display for SchemaViolation {
+    /// Writes the fact, with the place of the faulty part.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        let mut pointer = String::new();
+        for segment in &self.path {
+            push_pointer_segment(&mut pointer, segment);
+        }
+        if pointer.is_empty() {
+            return Ok(());
+        }
+        write!(f, " at {pointer}")
+    }
 }
 
 /// The kind of a violation.

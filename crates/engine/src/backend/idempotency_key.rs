@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use planwright_core::text::hex;
 use planwright_core::{Tool, Value};
 use sha2::{Digest, Sha256};
 
-use crate::approval::hex;
 use crate::event::Address;
 use crate::id::RunId;
 

@@ -1,12 +1,13 @@
 //! The configuration of one server, and its identity: a digest of the transport configuration.
 
 use std::ffi::OsStr;
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use planwright_core::ServerName;
+use planwright_core::text::hex;
 use sha2::{Digest, Sha256};
 
 use super::ConfigProblem;
@@ -332,12 +333,7 @@ impl OriginDigest<'_> {
 
     /// Returns the digest in hexadecimal digits.
     fn hex(self) -> String {
-        let mut text = String::new();
-        for byte in self.digest.finalize() {
-            // Writing to a string cannot fail.
-            let _ = write!(text, "{byte:02x}");
-        }
-        text
+        hex(&self.digest.finalize())
     }
 
     fn add(&mut self, text: &str) {

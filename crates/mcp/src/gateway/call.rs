@@ -20,7 +20,8 @@ use super::results;
 use super::state::{GatewayState, SuspendedCall};
 use super::suspended::{Continuation, RequestKey, random_state};
 use super::transport::sessions::wait_for_end;
-use crate::session::caller::{Caller, UpstreamClient, UpstreamError};
+use crate::session::caller::{Caller, UpstreamClient};
+use crate::session::error::UpstreamError;
 
 /// A message of a call to its client.
 #[derive(Debug)]

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use planwright_core::text::hex;
 use planwright_core::{ServerName, ServerNames, Tool, Value};
 use sha2::{Digest, Sha256};
 
@@ -323,10 +324,7 @@ impl<'a> NamingScheme<'a> {
         let OfferName { server, name } = claim;
         // The digest makes the last candidate unique if both other names belong to another server.
         let digest = Sha256::digest(format!("{server}\n{name}"));
-        let digest = digest.iter().take(4).fold(String::new(), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        });
+        let digest = hex(&digest[..4]);
         let mut names = vec![format!("t{digest}_{name}").into()];
         names.extend(self.prefixed_name(server, name));
         if self.servers.allows_bare_name(name, server) && !(self.is_reserved)(name) {

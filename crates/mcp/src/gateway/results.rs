@@ -22,7 +22,7 @@ use rmcp::service::{NotificationContext, RequestContext, Service};
 
 use super::client::GatewayClient;
 use super::handler::service::GatewayHandler;
-use crate::session::caller::UpstreamError;
+use crate::session::error::UpstreamError;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ResultSlot(Arc<Mutex<Option<Value>>>);

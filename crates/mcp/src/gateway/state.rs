@@ -11,7 +11,8 @@ use tokio::sync::watch;
 use super::client::{ClientId, GatewayClient};
 use super::listing::OfferListing;
 use super::suspended::SuspendedCalls;
-use crate::session::caller::{Caller, UpstreamClient, UpstreamError};
+use crate::session::caller::{Caller, UpstreamClient};
+use crate::session::error::UpstreamError;
 use crate::upstream::{UpstreamView, Upstreams};
 
 /// The host, which executes plans. All values have the form of the latest revision of MCP; the gateway converts them

@@ -14,7 +14,7 @@ use planwright_core::value::number::{oversized_integer, rounded_decimal};
 use rmcp::model::RequestId;
 use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 
-use super::caller::UpstreamError;
+use super::error::UpstreamError;
 
 /// The members of a JSON-RPC message, unchanged.
 #[derive(Debug)]

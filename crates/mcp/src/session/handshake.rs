@@ -22,12 +22,8 @@ use rmcp::model::{
 };
 use rmcp::transport::Transport;
 
-use super::router::ResponseRouter;
-use crate::transport::stdio::stderr_log::truncate_message;
-
-// Ids that differ from those of other requests, which count up from 0.
-pub(crate) const DISCOVER: RequestId = RequestId::Number(4_000_000_001);
-pub(crate) const INITIALIZE: RequestId = RequestId::Number(4_000_000_002);
+use super::message_text::truncate_message;
+use super::router::{DISCOVER, INITIALIZE, ResponseRouter};
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HandshakeError {

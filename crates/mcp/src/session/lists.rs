@@ -7,12 +7,13 @@ use std::sync::Arc;
 use planwright_core::text::{is_visible, visible, without_hidden_texts};
 use planwright_core::{Hints, Schema, ServerName, Tool, Value};
 
-use super::caller::UpstreamError;
-use super::open_session::{ServerStartError, Session};
+use super::error::ServerStartError;
+use super::error::UpstreamError;
+use super::message_text::truncate_message;
+use super::open_session::Session;
 use super::router::RequestError;
 use crate::config::ServerConfig;
 use crate::object::{text_field, with};
-use crate::transport::stdio::stderr_log::truncate_message;
 use crate::upstream::ToolLists;
 use crate::views;
 

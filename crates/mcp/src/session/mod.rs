@@ -3,13 +3,15 @@
 //! Design: [Sessions and transports](https://github.com/planwright/planwright/blob/main/docs/design/transports.md).
 
 pub(crate) mod caller;
-pub(crate) mod decode;
 pub(crate) mod envelope;
+pub(crate) mod error;
 pub(crate) mod handshake;
 pub(crate) mod lists;
+pub(crate) mod message_text;
 pub(crate) mod open_session;
 pub(crate) mod request;
 pub(crate) mod router;
 pub(crate) mod server_requests;
 
-pub use caller::{Caller, UnansweredQuestion, UnansweredQuestions, UpstreamClient, UpstreamError};
+pub use caller::{Caller, UnansweredQuestion, UnansweredQuestions, UpstreamClient};
+pub use error::UpstreamError;

@@ -10,6 +10,7 @@ use rmcp::model::{ClientCapabilities, ClientConfig, Implementation};
 use rmcp::transport::Transport;
 
 use super::caller::ClientContext;
+use super::error::ServerStartError;
 use super::handshake::{HandshakeError, HandshakePlan, ServerInfo, negotiate, supported_revision};
 use super::request::ClientIdentity;
 use super::router::{ResponseRouter, ServerMessageHandler};
@@ -33,12 +34,6 @@ pub(crate) struct Session {
     pub(crate) server_info: ServerInfo,
     pub(crate) next_id: AtomicI64,
     handle: TransportHandle,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct ServerStartError {
-    pub(crate) message: String,
-    pub(crate) help: String,
 }
 
 impl Session {
@@ -176,23 +171,6 @@ impl Session {
 }
 
 impl ServerStartError {
-    /// Creates the error of a server that was stopped during its start.
-    pub(crate) fn stopped() -> Self {
-        Self {
-            message: "it has been stopped".to_owned(),
-            help: "start it again".to_owned(),
-        }
-    }
-
-    /// Creates the error of a start that took longer than `limit`.
-    pub(crate) fn timed_out(limit: Duration) -> Self {
-        Self {
-            message: format!("it was not ready within {limit:?}"),
-            help: "give it more time with `startTimeout`, or run its command by hand and see what it waits for"
-                .to_owned(),
-        }
-    }
-
     fn spawn(config: &ProgramConfig, error: &std::io::Error) -> Self {
         let command = &config.command;
         let help = match &config.cwd {

@@ -381,7 +381,8 @@ mod tests {
     use planwright_core::Value;
     use rmcp::model::RequestId;
 
-    use super::super::caller::{Caller, UpstreamError};
+    use super::super::caller::Caller;
+    use super::super::error::UpstreamError;
     use super::{CANCELLATION_GRACE, InFlight, RequestOwner};
 
     struct Named(Option<&'static str>);

@@ -12,13 +12,22 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use planwright_core::Value;
-use rmcp::model::RequestId;
+use rmcp::RoleClient;
+use rmcp::model::{
+    ClientRequest, CustomNotification, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
+    ServerNotification, ServerResult,
+};
+use rmcp::service::TxJsonRpcMessage;
 use tokio::sync::oneshot;
 
-use super::caller::UpstreamError;
 use super::envelope::ResponseOutline;
 use super::envelope::{self, Envelope, canonical_id};
-use super::handshake::{DISCOVER, INITIALIZE};
+use super::error::UpstreamError;
+use super::message_text::{repair_text, truncate_message};
+
+// Ids of the handshake that differ from those of other requests, which count up from 0.
+pub(crate) const DISCOVER: RequestId = RequestId::Number(4_000_000_001);
+pub(crate) const INITIALIZE: RequestId = RequestId::Number(4_000_000_002);
 
 /// The pending requests, and the handler of server-initiated messages.
 #[derive(Default)]
@@ -120,7 +129,7 @@ impl ResponseRouter {
     }
 
     /// Requests a copy of the result of the handshake request `id`, which `rmcp` gets as well.
-    pub(crate) fn capture_handshake(&self, id: RequestId) {
+    fn capture_handshake(&self, id: RequestId) {
         self.state().handshakes.insert(id, None);
     }
 
@@ -142,7 +151,52 @@ impl ResponseRouter {
         }
     }
 
-    pub(crate) fn route(&self, message: Envelope, related: Option<&RequestId>) -> RouteResult {
+    /// Records an outgoing handshake request. Must be called in the order of the messages.
+    pub(crate) fn record_outgoing(&self, message: &TxJsonRpcMessage<RoleClient>) {
+        if let JsonRpcMessage::Request(request) = message
+            && let ClientRequest::DiscoverRequest(_) | ClientRequest::InitializeRequest(_) =
+                request.request
+        {
+            self.capture_handshake(request.id.clone());
+        }
+    }
+
+    /// Routes an incoming message and returns the message for `rmcp`, or `None` if it is not a message. A transport on
+    /// which each request has its own response channel passes the `related` request.
+    pub(crate) fn decode(
+        &self,
+        bytes: &[u8],
+        related: Option<&RequestId>,
+    ) -> Option<ServerJsonRpcMessage> {
+        // Most messages are valid, so the repair runs only after a failure.
+        self.decode_valid(bytes, related)
+            .or_else(|| self.decode_valid(repair_text(bytes)?.as_bytes(), related))
+            .or_else(|| {
+                let failed = self.fail_unreadable(bytes, related);
+                if failed.is_none() && !bytes.trim_ascii().is_empty() {
+                    let stray = envelope::describe_stray(bytes, truncate_message);
+                    tracing::warn!("a server {stray}");
+                }
+                failed.map(empty_response)
+            })
+    }
+
+    fn decode_valid(
+        &self,
+        bytes: &[u8],
+        related: Option<&RequestId>,
+    ) -> Option<ServerJsonRpcMessage> {
+        match self.route(envelope::read(bytes)?, related) {
+            RouteResult::Routed(Some(id)) => Some(empty_response(id)),
+            RouteResult::Routed(None) => Some(empty_notification()),
+            // Its own response channel fails the related request, which got this response in place of its own.
+            RouteResult::Unexpected(id) => related.map(|_| empty_response(id)),
+            RouteResult::ForRmcp => serde_json::from_slice(bytes).ok(),
+            RouteResult::Invalid => None,
+        }
+    }
+
+    fn route(&self, message: Envelope, related: Option<&RequestId>) -> RouteResult {
         let Envelope {
             id,
             method,
@@ -175,11 +229,7 @@ impl ResponseRouter {
 
     /// Fails the request that an unreadable message answers, and returns its id: the id in the message, else the
     /// request that the message arrived for, else the only pending request.
-    pub(crate) fn fail_unreadable(
-        &self,
-        bytes: &[u8],
-        related: Option<&RequestId>,
-    ) -> Option<RequestId> {
+    fn fail_unreadable(&self, bytes: &[u8], related: Option<&RequestId>) -> Option<RequestId> {
         let outline = ResponseOutline::of(bytes);
         let mut state = self.state();
         let id = if outline.is_response_without_id() {
@@ -241,7 +291,7 @@ impl ResponseRouter {
 }
 
 #[derive(Debug, PartialEq)]
-pub(crate) enum RouteResult {
+enum RouteResult {
     /// The message is routed; it was the response to this request.
     Routed(Option<RequestId>),
     /// The message is a response to this request, which was never sent.
@@ -258,183 +308,16 @@ impl fmt::Debug for ResponseRouter {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::{RequestError, RequestId, RequestOutcome, ResponseRouter, RouteResult};
-    use crate::session::envelope;
-
-    const ID: RequestId = RequestId::Number(7);
-
-    /// Returns the outcome of the request 7 after `line`.
-    fn check(line: &str) -> Option<RequestOutcome> {
-        let router = ResponseRouter::default();
-        let mut answer = router.register(ID);
-        let line = line.as_bytes();
-        let delivery = envelope::read(line).map(|message| router.route(message, None));
-        if let None | Some(RouteResult::Invalid) = delivery {
-            router.fail_unreadable(line, None);
-        }
-        answer.try_recv().ok()
-    }
-
-    fn unreadable(line: &str) -> String {
-        match check(line) {
-            Some(Err(RequestError::Unreadable(reason))) => reason,
-            other => panic!("{line}: {other:?}"),
-        }
-    }
-
-    #[test]
-    fn routes_results_unchanged() {
-        let passed = [
-            (
-                r#"{"jsonrpc":"2.0","id":7,"result":{"b":1,"a":[]}}"#,
-                r#"{"b":1,"a":[]}"#,
-            ),
-            (r#"{"result":null,"id":"7","more":{}}"#, "null"),
-            (r#"{"id":7,"result":"\u00e4"}"#, "\"ä\""),
-            (r#"{"id":7,"result":{},"error":null}"#, "{}"),
-        ];
-        for (line, expected) in passed {
-            assert_eq!(check(line).unwrap().unwrap().to_json(), expected, "{line}");
-        }
-        let others = [
-            r#"{"jsonrpc":"2.0","id":8,"result":{}}"#,
-            r#"{"jsonrpc":"2.0","method":"notifications/message","params":{}}"#,
-            "[]",
-            "npm notice",
-        ];
-        for line in others {
-            assert!(check(line).is_none(), "{line}");
-        }
-    }
-
-    #[test]
-    fn routes_errors_unchanged() {
-        let cases = [
-            (
-                r#"{"id":7,"error":{"code":-32602,"message":"no","data":{"x":[1.5]}}}"#,
-                r#"-32602 no Some({"x":[1.5]})"#,
-            ),
-            (r#"{"id":7,"error":{"code":1,"message":"no"}}"#, "1 no None"),
-            (r#"{"id":7,"error":"odd"}"#, r#"-32603 "odd" None"#),
-            (
-                r#"{"id":7,"result":null,"error":{"code":1,"message":"no"}}"#,
-                "1 no None",
-            ),
-        ];
-        for (line, expected) in cases {
-            let Some(Err(RequestError::Refused(error))) = check(line) else {
-                panic!("{line}");
-            };
-            let data = error.data.map(|data| data.to_json());
-            let data = data.map_or("None".to_owned(), |data| format!("Some({data})"));
-            assert_eq!(format!("{} {} {data}", error.code, error.message), expected);
-        }
-    }
-
-    #[test]
-    fn fails_requests_with_unreadable_results() {
-        let deep = format!(
-            r#"{{"result":{}{},"id":7}}"#,
-            "[".repeat(500),
-            "]".repeat(500)
-        );
-        assert_eq!(unreadable(&deep), "recursion limit exceeded");
-        assert_eq!(
-            unreadable(r#"{"id":7,"result":{"#),
-            "EOF while parsing an object"
-        );
-        let broken = [
-            r#"{"jsonrpc": "2.0", "id": 7, "result": {"x": NaN}}"#,
-            r#"{"id":"7","result":{"x":NaN}}"#,
-            r#"{"result":{"id":8,"x":NaN},"jsonrpc":"2.0","id":7}"#,
-            r#"{"result":{"x":NaN}, "id": 7, "jsonrpc": "2.0"}"#,
-            // The message names no request, but only one is pending.
-            r#"{"jsonrpc":"2.0","result":{"id":7,"x":NaN}}"#,
-        ];
-        for line in broken {
-            assert_eq!(unreadable(line), "expected value", "{line}");
-        }
-        let odd = [
-            (
-                r#"{"jsonrpc":"2.0","id":7,"result":{"x":1e400}}"#,
-                "number out of range",
-            ),
-            (
-                r#"{"jsonrpc":"2.0","id":7}"#,
-                "it has neither a result nor an error",
-            ),
-            (
-                r#"{"jsonrpc":"2.0","id":7,"error":null}"#,
-                "it has neither a result nor an error",
-            ),
-            (
-                r#"{"jsonrpc":"2.0","id":7,"result":{},"error":{}}"#,
-                "it has both a result and an error",
-            ),
-            (
-                r#"[{"jsonrpc":"2.0","id":7,"result":{}}]"#,
-                "invalid type: sequence, expected a JSON-RPC message",
-            ),
-        ];
-        for (line, reason) in odd {
-            assert_eq!(unreadable(line), reason, "{line}");
-        }
-        let unrelated = [
-            r#"{"jsonrpc":"2.0","id":8,"result":{"x":NaN}}"#,
-            r#"{"jsonrpc":"2.0","id":7,"method":"roots/list","params":{"x":NaN}}"#,
-            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"data":NaN}}"#,
-            r#"{"id":7,"level":"info"}"#,
-            r#"{"result":{"x":NaN,"id":7}}"#,
-            "{",
-            "}",
-            "",
-        ];
-        for line in unrelated {
-            assert!(check(line).is_none(), "{line}");
-        }
-    }
-
-    #[test]
-    fn an_unreadable_answer_without_an_id_belongs_to_the_request_it_arrived_for() {
-        let line = br#"{"jsonrpc":"2.0","result":{"x":NaN}}"#;
-        let router = ResponseRouter::default();
-        let mut pending = [7, 8].map(|id| router.register(RequestId::Number(id)));
-        assert_eq!(router.fail_unreadable(line, None), None);
-        assert!(pending.iter_mut().all(|answer| answer.try_recv().is_err()));
-        let related = RequestId::Number(8);
-        assert_eq!(
-            router.fail_unreadable(line, Some(&related)).as_ref(),
-            Some(&related)
-        );
-        assert!(router.is_pending(&ID) && !router.is_pending(&related));
-    }
-
-    #[test]
-    fn unregisters_and_closes() {
-        let answer = r#"{"id":7,"result":{}}"#.as_bytes();
-        let router = ResponseRouter::default();
-        let _unused = router.register(ID);
-        router.unregister(&ID);
-        let message = envelope::read(answer).unwrap();
-        assert_eq!(router.route(message, None), RouteResult::ForRmcp);
-
-        let mut before = router.register(ID);
-        router.close();
-        let mut after = router.register(ID);
-        assert!(before.try_recv().is_err() && after.try_recv().is_err());
-    }
-
-    #[test]
-    fn captures_the_handshake() {
-        let router = ResponseRouter::default();
-        router.capture_handshake(ID);
-        let message = envelope::read(br#"{"id":7,"result":{"odd":1}}"#).unwrap();
-        assert_eq!(router.route(message, None), RouteResult::ForRmcp);
-        assert_eq!(
-            router.take_handshake(&ID).unwrap().to_json(),
-            r#"{"odd":1}"#
-        );
-    }
+/// Returns the placeholder of a routed response.
+fn empty_response(id: RequestId) -> ServerJsonRpcMessage {
+    JsonRpcMessage::response(ServerResult::empty(()), id)
 }
+
+/// Returns the placeholder of any other routed message.
+fn empty_notification() -> ServerJsonRpcMessage {
+    let nothing = CustomNotification::new("", None);
+    JsonRpcMessage::notification(ServerNotification::CustomNotification(nothing))
+}
+
+#[cfg(test)]
+mod tests;

@@ -11,9 +11,9 @@ use rmcp::model::{
 };
 use tokio::task::AbortHandle;
 
-use super::caller::UpstreamError;
 use super::caller::{ListKind, ServerObserver, UnansweredQuestions};
 use super::envelope::canonical_id;
+use super::error::UpstreamError;
 use super::request::{InFlight, RequestOwner, SUBSCRIPTION_ID, progress_of, request_of_token};
 use super::router::{RequestError, ResponseRouter, ServerMessageHandler};
 use crate::object::{with, without};

@@ -12,7 +12,8 @@ use planwright_engine::backend::{
 use super::entry::Upstream;
 use super::server::Server;
 use crate::object::{with, without};
-use crate::session::caller::{Caller, UpstreamClient, UpstreamError};
+use crate::session::caller::{Caller, UpstreamClient};
+use crate::session::error::UpstreamError;
 use crate::session::open_session::Session;
 use crate::session::router::RequestError;
 use crate::session::server_requests::ServerRequestHandler;

@@ -13,7 +13,8 @@ use super::server::{AbortOnDrop, Server};
 use super::upstreams::{UpstreamNotification, UpstreamState, ViewPublisher};
 use crate::session::caller::{Caller, UpstreamClient};
 use crate::session::caller::{ClientContext, ListKind, ServerObserver};
-use crate::session::open_session::{ServerStartError, Session};
+use crate::session::error::ServerStartError;
+use crate::session::open_session::Session;
 
 /// A server and its index in the published view.
 #[derive(Debug)]

@@ -14,11 +14,13 @@ use tokio::time::Instant;
 use super::entry::Upstream;
 use super::server::{AbortOnDrop, Server};
 use super::upstreams::{ChangeCounts, UpstreamServer, UpstreamState, ViewPublisher};
-use crate::session::caller::{ListKind, UpstreamError};
+use crate::session::caller::ListKind;
+use crate::session::error::ServerStartError;
+use crate::session::error::UpstreamError;
 use crate::session::lists::{
     ServerToolList, limit_warnings, remove_hidden_names, strip_hidden_text,
 };
-use crate::session::open_session::{ServerStartError, Session};
+use crate::session::open_session::Session;
 use crate::session::router::RequestError;
 
 /// The time to wait for the acknowledgement of a subscription before the lists are requested anyway.

@@ -18,10 +18,11 @@ use super::backend::ServerBackend;
 use super::options::{ConnectOptions, ServerFailure};
 use super::tool_lists::ListRemover;
 use crate::config::{ServerConfig, ServersConfig};
-use crate::session::caller::UpstreamError;
 use crate::session::caller::{ClientContext, ServerObserver};
+use crate::session::error::ServerStartError;
+use crate::session::error::UpstreamError;
 use crate::session::lists::ServerToolList;
-use crate::session::open_session::{ServerStartError, Session};
+use crate::session::open_session::Session;
 use crate::session::router::RequestError;
 use crate::transport::stdio::stderr_log::StderrLog;
 

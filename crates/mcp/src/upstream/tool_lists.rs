@@ -15,8 +15,9 @@ use sha2::{Digest, Sha256};
 
 use crate::config::ServerConfig;
 use crate::session::caller::{ListKind, ServerObserver};
+use crate::session::error::ServerStartError;
 use crate::session::lists::ToolListEntries;
-use crate::session::open_session::{ServerStartError, Session};
+use crate::session::open_session::Session;
 
 /// The format of the files.
 const FORMAT: &str = "planwright.tool-list/1";

@@ -16,7 +16,8 @@ use super::monitor::ResourceSubscription;
 use super::options::{ConnectOptions, ServerFailure};
 use super::server::Server;
 use crate::config::ServersConfig;
-use crate::session::caller::{Caller, UpstreamClient, UpstreamError};
+use crate::session::caller::{Caller, UpstreamClient};
+use crate::session::error::UpstreamError;
 
 /// The default of [`ConnectOptions::restart_pause`] for long-lived servers.
 const RESTART_PAUSE: Duration = Duration::from_secs(30);

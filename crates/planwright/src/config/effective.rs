@@ -5,7 +5,7 @@ use std::sync::Arc;
 use planwright_core::check::Policy;
 use planwright_core::flow::FlowPolicy;
 use planwright_core::plan::ExternalValue;
-use planwright_core::{Catalog, Tool, Value};
+use planwright_core::{Tool, Value};
 use planwright_engine::{Bound, Guards};
 use planwright_format::SettingV1 as Setting;
 
@@ -98,20 +98,6 @@ impl Config {
     pub fn released_values(&self) -> impl Iterator<Item = (ExternalValue, Arc<str>)> {
         let releases = self.outside.releases.iter();
         releases.map(|release| (release.what, Arc::clone(&release.name)))
-    }
-
-    /// Returns `catalog` with the overrides of the configuration: approval, read-only and idempotent.
-    pub fn catalog(&self, catalog: &Catalog) -> Catalog {
-        self.catalog_asking(catalog, |_| false)
-    }
-
-    /// Like [`catalog`](Self::catalog), but tools selected by `asks` need approval if they do not declare whether they are destructive
-    /// and no file has a rule for such tools.
-    pub fn catalog_asking(&self, catalog: &Catalog, asks: impl Fn(&Tool) -> bool) -> Catalog {
-        catalog.map(|tool| {
-            let asks = asks(tool);
-            self.tools.apply(tool, asks, self.flow.is_by_flow());
-        })
     }
 
     /// Returns false if a file switches off the record of the structure of answers.

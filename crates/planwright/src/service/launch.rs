@@ -18,9 +18,7 @@ use planwright_engine::{
 use planwright_store::{LeaseHolder, LeasedRun, Store};
 
 #[cfg(feature = "store")]
-use super::requests::RunRequests;
-#[cfg(feature = "store")]
-use super::store_link::{Learning, StoreLink, complete_options};
+use super::store_link::{Learning, RunRequests, StoreLink, complete_options};
 use super::{Error, Planwright, Run};
 #[cfg(feature = "store")]
 use crate::format::ProcessV1;

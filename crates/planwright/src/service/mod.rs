@@ -5,8 +5,6 @@ mod error;
 mod launch;
 mod planwright;
 #[cfg(feature = "store")]
-mod requests;
-#[cfg(feature = "store")]
 mod resume;
 mod run;
 mod run_builder;
@@ -27,13 +25,11 @@ pub use error::Error;
 pub use launch::{EventObserver, ObservedRun, RunObserver, RunSpec, RunStorage, run_time};
 pub use planwright::{Planwright, Tools, parse};
 #[cfg(feature = "store")]
-pub use requests::{RequestWatch, RunRequests};
-#[cfg(feature = "store")]
 pub use resume::Resume;
 pub use run::Run;
 pub use run_builder::RunBuilder;
 #[cfg(feature = "store")]
-pub use store_link::with_seen_answers;
+pub use store_link::{RequestWatch, RunRequests, with_seen_answers};
 #[cfg(feature = "store")]
 pub use stored_runs::RunWatch;
 #[cfg(feature = "planner")]

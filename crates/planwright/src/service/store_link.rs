@@ -1,16 +1,24 @@
-//! The link between a stored run and its store: the requests of other processes to the run, and what the store learns from it, which is the
-//! durations of calls and the structure of the answers of tools that declare no output schema.
+//! The link between a stored run and its store: the requests of other processes to the run, which are to cancel it and approvals of its
+//! whole plan, and what the store learns from it, which is the durations of calls and the structure of the answers of tools that declare no
+//! output schema.
 
 use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-use planwright_core::{Catalog, SeenAnswers, Tool, ToolName};
-use planwright_engine::{Approver, Canceller, Durations, Engine, RunOptions, ToolOutput};
-use planwright_store::{RecordedAnswers, Store, StoreError};
+use futures::future::{BoxFuture, pending};
+use planwright_core::{Catalog, PlanConsent, SeenAnswers, Tool, ToolName};
+use planwright_engine::approval::ApprovalRequest;
+use planwright_engine::{
+    Approver, Canceller, Decision, Durations, Engine, RunId, RunOptions, ToolOutput,
+};
+use planwright_store::{LeaseHolder, RecordedAnswers, RunInfo, Store, StoreError};
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
 
 use super::Planwright;
-use super::requests::{RequestWatch, RunRequests};
 use crate::stored::StoredRunError;
 
 /// The maximum number of answers of one tool that a run records.
@@ -183,4 +191,231 @@ pub fn with_seen_answers(catalog: &Catalog, store: &Store) -> Result<Catalog, St
 )]
 pub(super) fn now() -> SystemTime {
     SystemTime::now()
+}
+
+/// The age of a run at which the watch for requests begins. Most runs are shorter, and need none.
+const QUIET_TIME: Duration = Duration::from_millis(200);
+
+/// The pause after each read of the store.
+const READ_PAUSE: Duration = Duration::from_millis(250);
+
+/// The pause before a store that could not be read is read again.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
+
+/// The requests of other processes to a stored run.
+#[derive(Clone)]
+pub struct RunRequests {
+    store: Store,
+    run: RunId,
+    /// The process that the requests name, which is this one; `None` if it has to be read from the store.
+    holder: Option<LeaseHolder>,
+    /// The digest that an approval of the whole plan is bound to; `None` if the plan cannot be approved as a whole.
+    consent: Option<PlanConsent>,
+    /// True once the plan has steps that were added after the approval.
+    is_extended: Arc<AtomicBool>,
+    /// True once the whole plan is approved.
+    approved: watch::Sender<bool>,
+}
+
+impl RunRequests {
+    /// The requests to `run` in `store`. They name `holder`, which is this process; without it, the holder is read from the store. `consent` is the digest that an
+    /// approval of the whole plan is bound to; `None` if the plan cannot be approved as a whole.
+    pub fn new(
+        store: Store,
+        run: RunId,
+        holder: Option<LeaseHolder>,
+        consent: Option<PlanConsent>,
+    ) -> Self {
+        Self {
+            store,
+            run,
+            holder,
+            consent,
+            is_extended: Arc::default(),
+            approved: watch::Sender::new(false),
+        }
+    }
+
+    /// Returns the approver of the run. An approval of the whole plan applies to calls without a decision of their own.
+    pub fn approver(&self, approver: Arc<dyn Approver>) -> Arc<dyn Approver> {
+        Arc::new(PlanApprover {
+            approver,
+            requests: self.clone(),
+            turn: tokio::sync::Mutex::default(),
+        })
+    }
+
+    /// Watches for requests until the result is dropped. A request to cancel the run calls `cancel`.
+    pub fn watch(self, cancel: impl Fn() + Send + Sync + 'static) -> RequestWatch {
+        let is_extended = Arc::clone(&self.is_extended);
+        let task = tokio::spawn(async move {
+            tokio::time::sleep(QUIET_TIME).await;
+            loop {
+                match self.follow(&cancel).await {
+                    // Without the run there are no requests to it.
+                    Ok(()) | Err(StoreError::Missing { .. }) => return,
+                    Err(error) => {
+                        let run = &self.run;
+                        tracing::warn!(%run, %error, "requests of other processes to the run are not noticed; trying again");
+                        tokio::time::sleep(RETRY_PAUSE).await;
+                    }
+                }
+            }
+        });
+        RequestWatch {
+            task: task.abort_handle(),
+            is_extended,
+        }
+    }
+
+    async fn follow(&self, cancel: &(dyn Fn() + Send + Sync)) -> Result<(), StoreError> {
+        let mut changes = self.store.watch_changes()?;
+        let holder = match &self.holder {
+            Some(holder) => holder.clone(),
+            None => loop {
+                changes.next().await?;
+                let run = self.run.clone();
+                let info = self
+                    .store
+                    .run_blocking(move |store| store.run(run.as_str()));
+                match info.await {
+                    Ok(RunInfo { holder, .. }) => match holder {
+                        Some(holder) => break holder,
+                        None => return Ok(()),
+                    },
+                    // A run whose plan is still being written is stored later.
+                    Err(StoreError::Missing { .. }) => tokio::time::sleep(READ_PAUSE).await,
+                    Err(error) => return Err(error),
+                }
+            },
+        };
+        loop {
+            let (run, holder, consent) = (self.run.clone(), holder.clone(), self.consent.clone());
+            let pending = self
+                .store
+                .run_blocking(move |store| store.pending_requests(&run, &holder, consent.as_ref()));
+            let pending = pending.await?;
+            if pending.is_cancelled {
+                cancel();
+                return Ok(());
+            }
+            // The waiting calls check again whether steps were added since the approval.
+            if pending.is_plan_approved {
+                self.approved
+                    .send_if_modified(|approved| !std::mem::replace(approved, true));
+            }
+            // Most changes are those of other runs.
+            tokio::time::sleep(READ_PAUSE).await;
+            changes.next().await?;
+        }
+    }
+
+    async fn is_approved(&self) -> Result<bool, StoreError> {
+        // The steps that were added since were not shown.
+        if self.is_extended.load(Ordering::Acquire) {
+            return Ok(false);
+        }
+        let Some(consent) = self.consent.clone() else {
+            return Ok(false);
+        };
+        let run = self.run.clone();
+        self.store
+            .run_blocking(move |store| store.is_plan_approved(&run, &consent))
+            .await
+    }
+
+    /// Returns the decision about a call once the whole plan is approved; `None` before.
+    async fn decided(&self, request: &ApprovalRequest) -> Result<Option<Decision>, StoreError> {
+        if !self.is_approved().await? {
+            return Ok(None);
+        }
+        // The decision is read after the approval, which leaves out calls with a decision of their own.
+        let digest = request.digest();
+        let run = self.run.clone();
+        let decisions = self
+            .store
+            .run_blocking(move |store| store.decisions(run.as_str()))
+            .await?;
+        let mut decisions = decisions.into_iter().rev();
+        let own = decisions.find(|decision| decision.digest == digest);
+        let approve = Decision::Approve { args: None };
+        Ok(Some(own.map_or(approve, |own| own.decision)))
+    }
+
+    /// Waits until the whole plan is approved, and returns the decision about a call then.
+    async fn decided_later(&self, request: &ApprovalRequest) -> Decision {
+        let mut approved = self.approved.subscribe();
+        if approved.wait_for(|approved| *approved).await.is_err() {
+            return pending().await;
+        }
+        loop {
+            match self.decided(request).await {
+                Ok(Some(decision)) => return decision,
+                // The plan was extended meanwhile, which is permanent.
+                Ok(None) => return pending().await,
+                // The watch for requests reports it.
+                Err(_) => tokio::time::sleep(RETRY_PAUSE).await,
+            }
+        }
+    }
+}
+
+/// The task that watches for requests to a run. It ends when this is dropped.
+#[must_use = "the watch ends when this is dropped"]
+#[derive(Debug)]
+pub struct RequestWatch {
+    task: AbortHandle,
+    is_extended: Arc<AtomicBool>,
+}
+
+impl RequestWatch {
+    /// Ends approvals of the whole plan: it has steps that were not shown.
+    pub(super) fn extend(&self) {
+        self.is_extended.store(true, Ordering::Release);
+    }
+}
+
+impl Drop for RequestWatch {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl fmt::Debug for RunRequests {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunRequests")
+            .field("run", &self.run)
+            .finish_non_exhaustive()
+    }
+}
+
+struct PlanApprover {
+    approver: Arc<dyn Approver>,
+    requests: RunRequests,
+    /// Reads of the store take turns, so that calls are asked about in their order.
+    turn: tokio::sync::Mutex<()>,
+}
+
+impl Approver for PlanApprover {
+    fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
+        Box::pin(async move {
+            let requests = &self.requests;
+            let turn = self.turn.lock().await;
+            // The consent to a plan never covers a call that was rejected.
+            if request.was_rejected {
+                drop(turn);
+                return self.approver.decide(request).await;
+            }
+            // A store that cannot be read is reported where its decisions are read; the plan then counts as not approved.
+            if let Ok(Some(decision)) = requests.decided(&request).await {
+                return decision;
+            }
+            drop(turn);
+            tokio::select! {
+                biased;
+                decision = self.approver.decide(request.clone()) => decision,
+                decision = requests.decided_later(&request) => decision,
+            }
+        })
+    }
 }

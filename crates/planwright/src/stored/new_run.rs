@@ -15,7 +15,6 @@ use super::{StoredRunError, plan_consent};
 use crate::format::{
     DurationsV1, OptionsV1, PROCESS_SCHEMA, PlanTextV1, ProcessV1, RunV1, ToolSourcesV1, ToolV1,
 };
-use crate::loaded_plan::LoadedPlan;
 
 /// A run that is about to be stored: the data that another process needs to resume it.
 #[derive(Clone, Debug)]
@@ -35,18 +34,6 @@ pub struct NewStoredRun {
 }
 
 impl NewStoredRun {
-    /// A run of a loaded plan, which has nothing but its text.
-    pub fn of(loaded: &LoadedPlan, tools: ToolSourcesV1, now: SystemTime) -> Self {
-        Self {
-            source: loaded.to_stored(),
-            tools,
-            client: None,
-            approved_plan: None,
-            beginning: None,
-            now,
-        }
-    }
-
     /// Writes the run, which `holder` leases, and returns the header of this process.
     ///
     /// # Errors

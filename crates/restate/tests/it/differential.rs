@@ -1,29 +1,13 @@
 //! Random plans on Restate and on the engine of this process: their reports differ in times and ids only.
 
 use planwright_restate::AutomaticDecision;
+use planwright_testkit::chance::Chance;
 use serde_json::{Value, json};
 
 use crate::scene::{Scene, tools};
 
 /// The number of plans.
 const PLANS: u64 = 120;
-
-/// Numbers that follow from a seed: SplitMix64.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % end
-    }
-
-    fn happens(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
-}
 
 /// A random sound plan: calls of all kinds, failures, loops, conditions, retries, time limits, calls that need consent.
 fn plan(chance: &mut Chance) -> Value {
@@ -80,7 +64,7 @@ async fn random_plans_have_the_same_outcome_as_on_the_engine() {
     let mut scene = Scene::new(tools()).await;
     let mut compared = 0;
     for seed in 0..PLANS {
-        let mut chance = Chance(seed);
+        let mut chance = Chance::new(seed);
         scene.decision = Some(if chance.happens(80) {
             AutomaticDecision::Approve
         } else {

@@ -230,7 +230,7 @@ impl PlanHost {
                 holder: self.holder(&call.client.id),
                 run: Box::new(NewStoredRun {
                     client: crate::runs::lookup::owner(&call.client.id),
-                    ..NewStoredRun::of(&valid.loaded, self.settings.sources.clone(), now)
+                    ..valid.loaded.new_run(self.settings.sources.clone(), now)
                 }),
             },
         };

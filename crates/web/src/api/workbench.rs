@@ -19,7 +19,7 @@ use planwright::format::{ReportStatus, ReportV1, StepV1};
 use planwright::loaded_plan::{LoadedPlan, declared_inputs};
 use planwright::service::{RunSpec, RunStorage};
 use planwright::store::LeaseHolder;
-use planwright::stored::{NewStoredRun, StoreApprover};
+use planwright::stored::StoreApprover;
 use serde::{Deserialize, Serialize};
 
 use super::catalog::listed;
@@ -431,7 +431,7 @@ fn launch(
         storage: RunStorage::New {
             store: store.clone(),
             holder: LeaseHolder::this_process("", now),
-            run: Box::new(NewStoredRun::of(loaded, tools.sources.clone(), now)),
+            run: Box::new(loaded.new_run(tools.sources.clone(), now)),
         },
         ..RunSpec::new(plan)
     })?;

@@ -191,7 +191,7 @@ impl World {
         let checked = checked.unwrap_or_else(|| panic!("{}", loaded.diagnostics));
         let run = NewStoredRun {
             client: client.map(str::to_owned),
-            ..NewStoredRun::of(&loaded, ToolSourcesV1::default(), now())
+            ..loaded.new_run(ToolSourcesV1::default(), now())
         };
         let spec = RunSpec {
             id: id.clone(),

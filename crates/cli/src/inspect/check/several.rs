@@ -164,7 +164,7 @@ pub(super) async fn check(
         toolbox.apply_config(config, None, printer)?;
         let store = store::open_existing(&arguments.plan.text.store)?;
         toolbox.recall_answers(config, store.as_ref())?;
-        toolbox.close().await;
+        toolbox.servers.close().await;
     }
     let policy = config.restrict(Policy::new());
     let on_violation = config.flow().violation;

@@ -49,7 +49,7 @@ pub(crate) async fn check(
     let store = store::open_existing(&arguments.plan.text.store)?;
     toolbox.recall_answers(&config, store.as_ref())?;
     let (mut sound, mut loaded) = loaded.check(&toolbox.catalog, &config.restrict(Policy::new()));
-    toolbox.close().await;
+    toolbox.servers.close().await;
     if arguments.strict && loaded.diagnostics.has_problems() {
         loaded.diagnostics.raise();
         sound = None;

@@ -1,5 +1,6 @@
 //! The configuration files of a client, and access to them.
 
+use planwright::core::text::hex;
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -279,12 +280,7 @@ impl GatewayFiles {
         let file = real(&place.file);
         let identity = format!("{}\n{}", file.display(), place.path.join("\n"));
         let digest = Sha256::digest(identity.as_bytes());
-        let digest: Vec<String> = digest
-            .iter()
-            .take(4)
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        let digest = digest.concat();
+        let digest = hex(&digest[..4]);
         let name = format!("{}-{digest}", place.name);
         let settings = absolute(&folder).join("planwright.toml");
         let folder = absolute(&folder).join("wrapped");

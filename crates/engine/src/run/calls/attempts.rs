@@ -4,8 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::place::push_pointer_segment;
-use planwright_core::schema::{SchemaViolation, SchemaViolationKind};
+use planwright_core::schema::SchemaViolationKind;
 use planwright_core::value::SharedSizes;
 use planwright_core::{Code, Diagnostic, PointerSegment, Tool, Value};
 
@@ -535,9 +534,7 @@ impl RunMachine {
         };
         let mut message = format!(
             "the output of the tool `{}` at `{}` does not fit its output schema: {}",
-            tool.name,
-            step.id,
-            violation_text(first)
+            tool.name, step.id, first
         );
         if violations.len() > 1 {
             message = format!("{message}, and {} more", violations.len() - 1);
@@ -565,7 +562,7 @@ impl RunMachine {
         let Some(first) = violations.first() else {
             return Ok(());
         };
-        let mut message = violation_text(first);
+        let mut message = first.to_string();
         if violations.len() > 1 {
             let more = violations.len() - 1;
             message = format!("{message}, and {more} more");
@@ -573,7 +570,7 @@ impl RunMachine {
         let all = Value::list(
             violations
                 .iter()
-                .map(|violation| Value::from(violation_text(violation))),
+                .map(|violation| Value::from(violation.to_string())),
         );
         Err(ToolError::new(ErrorKind::Arguments, message)
             .with_data(Value::object([("faults", all)])))
@@ -591,18 +588,5 @@ impl RunMachine {
             part = inner.unwrap_or(part);
         }
         self.redactor.occurs(part)
-    }
-}
-
-/// A schema error with its place.
-fn violation_text(violation: &SchemaViolation) -> String {
-    let mut pointer = String::new();
-    for segment in &violation.path {
-        push_pointer_segment(&mut pointer, segment);
-    }
-    if pointer.is_empty() {
-        violation.message.clone()
-    } else {
-        format!("{} at {pointer}", violation.message)
     }
 }

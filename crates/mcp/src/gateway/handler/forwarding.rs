@@ -15,7 +15,8 @@ use crate::gateway::listing::{AmbiguousName, Offer};
 use crate::gateway::results::{self, PlaceholderResult, deliver};
 use crate::gateway::suspended::{Continuation, RequestKey};
 use crate::object::{with, without};
-use crate::session::caller::{Caller, UpstreamError};
+use crate::session::caller::Caller;
+use crate::session::error::UpstreamError;
 use crate::upstream::Upstreams;
 use crate::upstream::backend::requests_input;
 

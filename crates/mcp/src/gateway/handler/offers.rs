@@ -18,7 +18,7 @@ use crate::gateway::results::{self, deliver};
 use crate::gateway::state::HostCall;
 use crate::gateway::suspended::{Continuation, RequestKey};
 use crate::object::with;
-use crate::session::caller::UpstreamError;
+use crate::session::error::UpstreamError;
 use crate::upstream::ResourceSubscription;
 
 impl GatewayHandler {

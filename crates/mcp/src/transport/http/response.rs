@@ -21,9 +21,8 @@ use sse_stream::Sse;
 
 use super::client::HttpConnectionState;
 use super::transport::{HttpError, HttpFailure};
-use crate::session::caller::UpstreamError;
-use crate::session::decode;
 use crate::session::envelope::{self, canonical_id};
+use crate::session::error::UpstreamError;
 use crate::session::router::ResponseRouter;
 
 /// A server-sent event. It may consist of only an id, from which the stream can be resumed.
@@ -173,7 +172,7 @@ impl ExpectedResponse {
 
     /// Routes a message, and returns its substitute for `rmcp`.
     fn read(&self, router: &ResponseRouter, bytes: &[u8]) -> Option<ServerJsonRpcMessage> {
-        let message = decode::decode(router, bytes, self.id.as_ref())?;
+        let message = router.decode(bytes, self.id.as_ref())?;
         if self.is_tool_list
             && let Ok(list @ ServerJsonRpcMessage::Response(_)) = serde_json::from_slice(bytes)
         {
@@ -489,7 +488,7 @@ fn route_error(
     let fields = error.as_object_mut()?;
     fields.insert("jsonrpc".to_owned(), "2.0".into());
     fields.insert("id".to_owned(), serde_json::to_value(id).ok()?);
-    decode::decode(router, &serde_json::to_vec(&error).ok()?, None)
+    router.decode(&serde_json::to_vec(&error).ok()?, None)
 }
 
 fn route_event(event: SseEvent, expected: &ExpectedResponse, router: &ResponseRouter) -> Sse {

@@ -21,7 +21,6 @@ use tokio::sync::watch;
 
 use super::client::{HttpClient, HttpConnectionState};
 use crate::config::HttpConfig;
-use crate::session::decode;
 use crate::session::router::{RequestError, ResponseRouter};
 use crate::upstream::ConnectOptions;
 
@@ -241,7 +240,7 @@ impl Transport<RoleClient> for HttpTransport {
         &mut self,
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), HttpFailure>> + Send + 'static {
-        decode::record_outgoing(&self.connection.router, &message);
+        self.connection.router.record_outgoing(&message);
         let sent = self.inner.send(message);
         async move { sent.await.map_err(HttpFailure::from) }
     }

@@ -1,7 +1,6 @@
 //! The stdio transport: messages as lines over the pipes of a server process. Lines are length-limited, and invalid
 //! text in them is repaired.
 
-use std::borrow::Cow;
 use std::io;
 use std::sync::{Arc, OnceLock};
 
@@ -13,7 +12,6 @@ use tokio::process::ChildStdin;
 use tokio::sync::{mpsc, oneshot};
 
 use super::stderr_log::StderrLog;
-use crate::session::decode;
 use crate::session::router::ResponseRouter;
 
 /// The maximum buffer capacity that is retained between lines.
@@ -111,65 +109,6 @@ impl<R: AsyncRead + Unpin> BoundedLineReader<R> {
     }
 }
 
-/// Replaces bytes that are not UTF-8, and lone surrogates such as `\ud83d`, with the replacement character, so that a
-/// strict parser accepts the text. Servers in JavaScript and Python write lone surrogates when they cut a text within
-/// an emoji. Returns `None` if the text needs no repair.
-pub(crate) fn repair_text(line: &[u8]) -> Option<String> {
-    let text = String::from_utf8_lossy(line);
-    let repaired = replace_lone_surrogates(&text);
-    match (text, repaired) {
-        (_, Some(repaired)) => Some(repaired),
-        (Cow::Owned(text), None) => Some(text),
-        (Cow::Borrowed(_), None) => None,
-    }
-}
-
-fn replace_lone_surrogates(text: &str) -> Option<String> {
-    let mut out = String::new();
-    let mut copied = 0;
-    let mut from = 0;
-    while let Some(offset) = text[from..].find('\\') {
-        let at = from + offset;
-        from = match surrogate_at(text, at) {
-            // Any other escape is skipped as two bytes; it may be an escaped backslash.
-            None => text[at + 1..]
-                .chars()
-                .next()
-                .map_or(text.len(), |next| at + 1 + next.len_utf8()),
-            Some(SurrogateHalf::Leading)
-                if surrogate_at(text, at + 6) == Some(SurrogateHalf::Trailing) =>
-            {
-                at + 12
-            }
-            Some(_) => {
-                out.push_str(&text[copied..at]);
-                out.push_str("\\ufffd");
-                copied = at + 6;
-                copied
-            }
-        };
-    }
-    (copied > 0).then(|| {
-        out.push_str(&text[copied..]);
-        out
-    })
-}
-
-#[derive(PartialEq, Eq)]
-enum SurrogateHalf {
-    Leading,
-    Trailing,
-}
-
-fn surrogate_at(text: &str, at: usize) -> Option<SurrogateHalf> {
-    let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
-    match u16::from_str_radix(digits, 16).ok()? {
-        0xd800..=0xdbff => Some(SurrogateHalf::Leading),
-        0xdc00..=0xdfff => Some(SurrogateHalf::Trailing),
-        _ => None,
-    }
-}
-
 /// The transport that `rmcp` uses.
 ///
 /// It replaces that of `rmcp`, which leaves a caller waiting forever if a result is too long or invalid JSON, and lets messages
@@ -221,7 +160,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleClient> for PipeTransp
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         // Messages are queued here and not when the future is polled, so that they keep their order.
-        decode::record_outgoing(&self.router, &message);
+        self.router.record_outgoing(&message);
         let queued = serde_json::to_vec(&message)
             .map_err(io::Error::from)
             .and_then(|mut line| {
@@ -261,7 +200,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleClient> for PipeTransp
             if line.is_empty() {
                 continue;
             }
-            let message = decode::decode(&self.router, line, None);
+            let message = self.router.decode(line, None);
             if message.is_some() {
                 return message;
             }
@@ -295,7 +234,7 @@ async fn write(mut stdin: ChildStdin, mut queue: mpsc::UnboundedReceiver<QueuedL
 mod tests {
     use std::io;
 
-    use super::{BoundedLineReader, repair_text};
+    use super::BoundedLineReader;
 
     #[tokio::test]
     async fn reads_lines_within_the_limit() {
@@ -310,32 +249,5 @@ mod tests {
         let mut reader = BoundedLineReader::new(&b"whole\ncut of"[..], 100);
         assert_eq!(reader.next().await.unwrap(), Some(&b"whole"[..]));
         assert_eq!(reader.next().await.unwrap(), None);
-    }
-
-    #[test]
-    fn repairs_cut_text() {
-        let cases: [(&[u8], Option<&str>); 10] = [
-            (b"plain", None),
-            (br#""\ud83d\ude00""#, None),
-            (br#""\\ud83d""#, None),
-            (br#""\ud83d""#, Some(r#""\ufffd""#)),
-            (br#""\ude00\ud83d""#, Some(r#""\ufffd\ufffd""#)),
-            (
-                br#""\ud83dx\n\ud83d\ude00""#,
-                Some(r#""\ufffdx\n\ud83d\ude00""#),
-            ),
-            (br#""\\\ud83d""#, Some(r#""\\\ufffd""#)),
-            (b"\"\\ud8", None),
-            (b"\\", None),
-            (b"\"\xff\"", Some("\"\u{fffd}\"")),
-        ];
-        for (line, expected) in cases {
-            assert_eq!(
-                repair_text(line).as_deref(),
-                expected,
-                "{}",
-                line.escape_ascii()
-            );
-        }
     }
 }

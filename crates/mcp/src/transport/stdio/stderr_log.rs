@@ -1,18 +1,15 @@
 //! The end of the standard error output of a server, and what it wrote to its standard output that is no message.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use planwright_engine::run::Redactor;
 
 use crate::session::envelope;
+use crate::session::message_text::MAX_SHOWN;
 
 /// The capacity in bytes.
 const CAPACITY: usize = 64 << 10;
-
-/// The number of bytes that an error shows.
-const MAX_SHOWN: usize = 2 << 10;
 
 /// The number of bytes stored of a line on standard output that is not a message.
 const MAX_NOISE: usize = 200;
@@ -117,20 +114,10 @@ impl StderrLog {
     }
 }
 
-pub(crate) fn truncate_message(text: &str) -> Cow<'_, str> {
-    if text.len() <= MAX_SHOWN {
-        return Cow::Borrowed(text);
-    }
-    let mut end = MAX_SHOWN;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    Cow::Owned(format!("{}…", &text[..end]))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{CAPACITY, MAX_SHOWN, StderrLog, truncate_message};
+    use super::{CAPACITY, StderrLog};
+    use crate::session::message_text::MAX_SHOWN;
 
     #[test]
     fn keeps_the_end() {
@@ -168,18 +155,5 @@ mod tests {
         full.add(&vec![b'x'; CAPACITY - 11]);
         let text = full.text();
         assert!(text.starts_with("…[redacted]\nxxx"), "{}", &text[..40]);
-    }
-
-    #[test]
-    fn errors_are_brief() {
-        let check = |text: &str, expected: &str| assert_eq!(truncate_message(text), expected);
-        let whole = "x".repeat(MAX_SHOWN);
-        check("no", "no");
-        check(&whole, &whole);
-        check(&format!("{whole}x"), &format!("{whole}…"));
-        check(
-            &"é".repeat(MAX_SHOWN),
-            &format!("{}…", "é".repeat(MAX_SHOWN / 2)),
-        );
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use planwright_planner::model::providers::ProviderSettings;
 use planwright_planner::model::{Delivery, ModelErrorKind, providers};
-use planwright_testkit::closed_port::ClosedPort;
+use planwright_testkit::listening::ClosedPort;
 use planwright_testkit::model_server::{ModelServer, ResponseEnd, ScriptedResponse};
 
 use super::anthropic::ANTHROPIC;

@@ -14,7 +14,7 @@ use planwright::format::ToolSourcesV1;
 use planwright::loaded_plan::LoadedPlan;
 use planwright::store::{LeaseHolder, NewRun, Store, StoreError};
 use planwright::stored::{
-    Decider, NewStoredRun, ResumeRequest, StoreApprover, StoredRun, StoredRunError, open_questions,
+    Decider, ResumeRequest, StoreApprover, StoredRun, StoredRunError, open_questions,
 };
 use planwright::{Error, Function, Functions, Plan, Planwright, Value, parse};
 use tempfile::TempDir;
@@ -411,7 +411,7 @@ async fn a_plan_that_cannot_be_read_again_is_not_stored() {
     let read = || parse_as(&Names, br#"["look"]"#, &ReadOptions::new("plan"));
     let plan = planwright.check(read()).unwrap();
     let loaded = LoadedPlan::new("plan", read());
-    let new = NewStoredRun::of(&loaded, ToolSourcesV1::default(), SystemTime::UNIX_EPOCH);
+    let new = loaded.new_run(ToolSourcesV1::default(), SystemTime::UNIX_EPOCH);
     let me = LeaseHolder::this_process("here", SystemTime::UNIX_EPOCH);
     let run = (&"r".parse().unwrap(), &plan, &RunOptions::default());
     let error = new.create(&store, &me, run).unwrap_err();
