@@ -301,12 +301,15 @@ impl<'a> ExpressionWalk<'_, 'a> {
             Tree::Literal(_) => {
                 let store = self.bound.store();
                 let item = store.item(value);
-                store.existing(item, value)
+                let item = store.existing(item, value);
+                store.counted_from_end(item, value)
             }
             _ => {
                 let selector = self.joined(index);
                 let store = self.bound.store();
                 let item = store.selected(value);
+                // A negative position counts from the end.
+                let item = store.counted_from_end(item, value);
                 store.with(item, selector)
             }
         }
@@ -342,7 +345,10 @@ impl<'a> ExpressionWalk<'_, 'a> {
             (Loop::Filter | Loop::SortBy, [body]) => {
                 let read = store.join(*body);
                 let list = store.list_like(over, item, ItemSource::Counted);
-                let list = store.with(list, read);
+                let mut list = store.with(list, read);
+                if kind == Loop::SortBy {
+                    list = store.counted_from_end(list, over);
+                }
                 // A predicate that does not look at the items selects all of them, or none.
                 if is_read {
                     list

@@ -271,13 +271,23 @@ impl LabelGraph {
 
     /// Returns true if both labels have an output of the same step among their sources, as far as they are known.
     pub(super) fn shares_call(&self, one: NodeId, other: NodeId) -> bool {
-        let one = self.steps_of(one);
-        !one.is_empty() && self.steps_of(other).iter().any(|step| one.contains(step))
+        let mut steps: Vec<&str> = Vec::new();
+        self.any_step(one, |step| {
+            if !steps.contains(&step) {
+                steps.push(step);
+            }
+            false
+        });
+        !steps.is_empty() && self.any_step(other, |step| steps.contains(&step))
     }
 
-    /// Returns the steps whose outputs are sources of a label.
-    fn steps_of(&self, node: NodeId) -> Vec<&str> {
-        let mut steps = Vec::new();
+    /// Returns true if an output of `step` is among the sources of a label, as far as they are known.
+    pub(super) fn comes_from(&self, node: NodeId, step: &str) -> bool {
+        self.any_step(node, |source| source == step)
+    }
+
+    /// Returns true if one of the steps whose outputs are sources of a label fulfills `test`.
+    fn any_step<'g>(&'g self, node: NodeId, mut test: impl FnMut(&'g str) -> bool) -> bool {
         let mut seen = vec![node];
         let mut next = 0;
         while let Some(node) = seen.get(next).copied() {
@@ -285,9 +295,9 @@ impl LabelGraph {
             if let Some(NodeKind::Origin(origin)) = self.node(node).map(|node| node.kind)
                 && let Some(StoredOrigin::Output { call, .. }) = self.origins.get(origin as usize)
                 && let Some((step, _)) = self.calls.get(call.0 as usize)
-                && !steps.contains(&&**step)
+                && test(step)
             {
-                steps.push(&**step);
+                return true;
             }
             for parent in self.parents_of(node) {
                 if seen.len() < MAX_SOURCES && !seen.contains(&parent) {
@@ -295,7 +305,7 @@ impl LabelGraph {
                 }
             }
         }
-        steps
+        false
     }
 
     /// Adds a passage, for any number of nodes.

@@ -292,6 +292,8 @@ fn add_origin(text: &mut String, origin: &FlowOrigin) {
         ("", "plan", _) => &["the plan's author"],
         ("", _, secret) => &["the secret `", secret, "`"],
         (step, "", "") => &["`", step, "` (an earlier plan)"],
+        // The error of a step that calls no tool.
+        (step, "", field) => &["`", step, ".", field, "`"],
         (step, tool, "") => &["`", step, "` (`", tool, "`)"],
         (step, tool, field) => &["`", step, ".", field, "` (`", tool, "`)"],
     };

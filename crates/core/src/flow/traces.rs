@@ -310,6 +310,12 @@ fn describe_origin(origin: &LabelOrigin) -> String {
         } if field.is_empty() => {
             format!("`{tool}` gives it in `{step}`")
         }
+        // The error of a step that calls no tool.
+        LabelOrigin::Output {
+            step, tool, field, ..
+        } if tool.is_empty() => {
+            format!("`{step}` gives `{field}`")
+        }
         LabelOrigin::Output {
             step, tool, field, ..
         } => {

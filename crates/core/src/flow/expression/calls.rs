@@ -16,7 +16,12 @@ pub(super) fn call(store: &mut LabelStore<'_>, function: &str, values: &[LabelsI
         ("json", _) => store.join_of(values),
         ("first" | "last", [list]) => {
             let item = store.item(*list);
-            store.existing(item, *list)
+            let item = store.existing(item, *list);
+            if function == "last" {
+                store.counted_from_end(item, *list)
+            } else {
+                item
+            }
         }
         ("values", [object]) => {
             let field = store.selected(*object);
@@ -48,12 +53,17 @@ pub(super) fn call(store: &mut LabelStore<'_>, function: &str, values: &[LabelsI
             let item = store.any_of(items);
             store.with(item, compared)
         }
-        ("reverse" | "sort", [list]) => store.same_items(*list),
+        ("reverse" | "sort", [list]) => {
+            let ordered = store.same_items(*list);
+            store.counted_from_end(ordered, *list)
+        }
         ("distinct", [list]) => store.distinct(*list),
         ("slice", [list, rest @ ..]) => {
             let bounds = store.join_of(rest);
             let bounds = store.join(bounds);
             let part = store.same_items(*list);
+            // A bound may count from the end.
+            let part = store.counted_from_end(part, *list);
             let part = store.with(part, bounds);
             store.sized(part, *list)
         }

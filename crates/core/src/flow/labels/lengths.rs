@@ -215,13 +215,53 @@ impl LabelStore<'_> {
         self.push(Labels::Counted(value, rounds))
     }
 
+    /// Returns `value`, whose choice among the items of `list` depends on how many there are.
+    pub(in crate::flow) fn counted_from_end(
+        &mut self,
+        value: LabelsId,
+        list: LabelsId,
+    ) -> LabelsId {
+        let count = self.foreign_count(list);
+        count.map_or(value, |count| self.with(value, count))
+    }
+
     /// Returns the source of the items `item`, which are computed from the items `from` of another list.
     pub(in crate::flow) fn item_source(&mut self, item: LabelsId, from: LabelsId) -> ItemSource {
-        let (item, from) = (self.join(item), self.join(from));
-        if self.graph.shares_call(item, from) {
+        let item = self.join(item);
+        // Most loops go over the output of one step, which need not be labelled field by field for this.
+        let step = self.output_step(from);
+        let is_counted = step.is_some_and(|step| self.graph.comes_from(item, step)) || {
+            let from = self.join(from);
+            self.graph.shares_call(item, from)
+        };
+        if is_counted {
             ItemSource::Counted
         } else {
             ItemSource::Other
+        }
+    }
+
+    /// Returns the step of whose output the value is a part, if its labels show one directly.
+    fn output_step(&self, mut id: LabelsId) -> Option<&str> {
+        loop {
+            match self.get(id) {
+                Labels::Output(output) => {
+                    return Some(&*self.outputs.get(output.call as usize)?.step);
+                }
+                Labels::List(value)
+                | Labels::With(value, _)
+                | Labels::Distinct(value, _)
+                | Labels::Counted(value, _)
+                | Labels::Sized(value, _)
+                | Labels::Passed(value, _) => id = value,
+                Labels::Whole(_)
+                | Labels::Scalar(_)
+                | Labels::Number(_)
+                | Labels::Typed(..)
+                | Labels::Object(..)
+                | Labels::AnyOf(_)
+                | Labels::Open(..) => return None,
+            }
         }
     }
 
@@ -233,10 +273,7 @@ impl LabelStore<'_> {
     ) -> LabelsId {
         parts
             .iter()
-            .fold(value, |value, part| match self.foreign_count(*part) {
-                Some(count) => self.with(value, count),
-                None => value,
-            })
+            .fold(value, |value, part| self.counted_from_end(value, *part))
     }
 
     /// Returns `list` without repeated items.

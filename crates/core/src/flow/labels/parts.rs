@@ -20,6 +20,10 @@ impl LabelStore<'_> {
             };
             match segment {
                 Segment::Key(_) | Segment::Each => part,
+                Segment::Index(..0) => {
+                    let part = self.existing(part, at);
+                    self.counted_from_end(part, at)
+                }
                 Segment::Index(_) => self.existing(part, at),
             }
         })
