@@ -11,7 +11,9 @@ use planwright_core::flow::{RecalledLabels, StepLabels};
 use planwright_core::plan::{
     Action, Field, Name, Node, NodeKind, Ordering, Output, PlanTarget, RECALLED_STEP, Sharing, Step,
 };
-use planwright_core::{Catalog, Code, Diagnostic, Diagnostics, Object, Place, Plan, StepId, Tool, Value};
+use planwright_core::{
+    Catalog, Code, Diagnostic, Diagnostics, Object, Place, Plan, StepId, Tool, Value,
+};
 use planwright_dialects::{ParseResult, ReadOptions, document};
 
 use crate::format::{LibraryPlanV1, PlanTextV1, RecalledLabelsV1};

@@ -161,13 +161,17 @@ fn read(
 /// The advice `help` as it can be copied: without the quotes that end a text of JSON, and with the word for both kinds of values
 /// that have parts.
 fn literal_help(help: &str) -> String {
-    let is_form = help.starts_with("write `") && !help.contains(['\'', '\\']) && !help.contains("[\"");
+    let is_form =
+        help.starts_with("write `") && !help.contains(['\'', '\\']) && !help.contains("[\"");
     let help = if is_form {
         help.replace('"', "'")
     } else {
         help.to_owned()
     };
-    match help.strip_suffix(")}`").and_then(|form| form.rsplit_once(".slice(")) {
+    match help
+        .strip_suffix(")}`")
+        .and_then(|form| form.rsplit_once(".slice("))
+    {
         Some((_, bounds)) if bounds.split(", ").all(|bound| bound.parse::<u64>().is_ok()) => {
             format!("{help}; if it is text, `substring` in place of `slice`")
         }
@@ -186,7 +190,9 @@ fn quantifier(inside: &str) -> Option<String> {
     let (list, condition) = rest.strip_suffix(')')?.split_once("[*]")?;
     let end = condition.find(|sign: char| !(sign.is_alphanumeric() || "._".contains(sign)))?;
     let signs = ["==", "!=", ">", "<"];
-    let is_comparison = signs.iter().any(|sign| condition[end..].trim_start().starts_with(sign));
+    let is_comparison = signs
+        .iter()
+        .any(|sign| condition[end..].trim_start().starts_with(sign));
     let is_whole = !condition.contains(['(', ')', '&', '|']) && is_comparison;
     is_whole.then(|| format!("write `${{{list}.{name}(x, x{condition})}}`"))
 }

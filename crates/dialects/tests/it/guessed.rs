@@ -52,7 +52,11 @@ fn proposals_are_plans() {
 /// The plan that the last words of a hint spell.
 fn proposal(found: &Diagnostic) -> Option<&str> {
     let (_, json) = found.help.as_deref()?.strip_suffix('`')?.rsplit_once('`')?;
-    let is_plan = Value::from_json(json).ok()?.get("steps")?.as_list().is_some();
+    let is_plan = Value::from_json(json)
+        .ok()?
+        .get("steps")?
+        .as_list()
+        .is_some();
     is_plan.then_some(json)
 }
 

@@ -119,7 +119,10 @@ pub(super) fn field_in_text_advice(
     field: &str,
     word: &str,
 ) -> Option<String> {
-    let is_word = |text: &str| text.chars().all(|sign| sign.is_alphanumeric() || sign == '_');
+    let is_word = |text: &str| {
+        text.chars()
+            .all(|sign| sign.is_alphanumeric() || sign == '_')
+    };
     let tail = inside(text)?.strip_prefix(around)?.strip_prefix('.')?;
     let tail = tail.strip_prefix(word).filter(|_| is_word(word))?;
     let whole = format!("{around}.{field}");
@@ -139,8 +142,10 @@ pub(super) fn field_in_text_advice(
 pub(super) fn shell_advice(text: &str) -> Option<String> {
     let name = inside(text)?;
     let is_sign = |sign: char| sign.is_ascii_uppercase() || sign.is_ascii_digit() || sign == '_';
-    (name.len() > 1 && name.starts_with(|sign: char| sign.is_ascii_uppercase()) && name.chars().all(is_sign))
-        .then(|| format!("for the text `{text}` itself, write `${text}`"))
+    (name.len() > 1
+        && name.starts_with(|sign: char| sign.is_ascii_uppercase())
+        && name.chars().all(is_sign))
+    .then(|| format!("for the text `{text}` itself, write `${text}`"))
 }
 
 /// The advice to write `value` in the form that `wanted` takes, if there is exactly one.

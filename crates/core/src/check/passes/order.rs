@@ -117,9 +117,14 @@ fn accesses(resolved: &ResolvedPlan<'_>, index: u32, step: &Step) -> Vec<Access>
         let words: Vec<&str> = text.split_whitespace().collect();
         if let Some(table) = written_table(&words) {
             found.push(access(&table, true, true));
-        } else if words.first().is_some_and(|word| is_word(word, &["select", "with"])) {
+        } else if words
+            .first()
+            .is_some_and(|word| is_word(word, &["select", "with"]))
+        {
             found.extend(read_tables(&words).map(|table| access(&table, false, true)));
-        } else if ["path", "file", "source", "destination"].iter().any(|word| key.contains(word))
+        } else if ["path", "file", "source", "destination"]
+            .iter()
+            .any(|word| key.contains(word))
             && text.contains('/')
             && !text.contains('\u{0}')
         {
@@ -168,16 +173,30 @@ fn is_word(word: &str, words: &[&str]) -> bool {
 /// The table that the statement of SQL in `words` writes.
 fn written_table(words: &[&str]) -> Option<String> {
     let (verb, rest) = words.split_first()?;
-    let is_written = is_word(verb, &["create", "insert", "update", "delete", "drop", "alter", "replace"]);
+    let is_written = is_word(
+        verb,
+        &[
+            "create", "insert", "update", "delete", "drop", "alter", "replace",
+        ],
+    );
     let fillers = [
-        "table", "temp", "temporary", "if", "not", "exists", "into", "or", "replace", "ignore",
+        "table",
+        "temp",
+        "temporary",
+        "if",
+        "not",
+        "exists",
+        "into",
+        "or",
+        "replace",
+        "ignore",
         "from",
     ];
     let name = rest.iter().find(|word| !is_word(word, &fillers))?;
     let is_certain = is_word(verb, &["update"])
-        || rest
-            .first()
-            .is_some_and(|word| is_word(word, &["table", "temp", "temporary", "into", "or", "from"]));
+        || rest.first().is_some_and(|word| {
+            is_word(word, &["table", "temp", "temporary", "into", "or", "from"])
+        });
     (is_written && is_certain).then(|| table(name))?
 }
 
@@ -227,7 +246,9 @@ pub(super) fn check_read(
     );
     let place = usage.reference.place;
     let diagnostic = reporter.warning(Code::SkippedWithOthers, place, message);
-    let inside = text.strip_prefix("${").and_then(|text| text.strip_suffix('}'));
+    let inside = text
+        .strip_prefix("${")
+        .and_then(|text| text.strip_suffix('}'));
     reporter.push(match inside {
         Some(inside) if !inside.contains(' ') => diagnostic.help(format!(
             "write `${{{inside} ?? ''}}` to run it without this value"

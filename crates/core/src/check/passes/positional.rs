@@ -268,7 +268,9 @@ pub(super) fn text_advice(wanted: &Type, reference: &Reference, found: &Type) ->
     {
         let text = reference.shown();
         if wanted.takes_text()
-            && let Some(list) = text.strip_prefix("${").and_then(|text| text.strip_suffix('}'))
+            && let Some(list) = text
+                .strip_prefix("${")
+                .and_then(|text| text.strip_suffix('}'))
             && !list.contains(' ')
         {
             return Some(format!(
@@ -300,7 +302,9 @@ pub(super) fn text_advice(wanted: &Type, reference: &Reference, found: &Type) ->
         && matches!(found, Type::List(_))
         && wanted.takes_text()
     {
-        return Some(format!("write `${{{list}.substring({part}}}` for a part of a text"));
+        return Some(format!(
+            "write `${{{list}.substring({part}}}` for a part of a text"
+        ));
     }
     (wanted.takes_text() && found.members().iter().all(is_scalar))
         .then(|| format!("write `${{string({})}}`", inside.trim()))

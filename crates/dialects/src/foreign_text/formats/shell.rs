@@ -126,12 +126,14 @@ impl Script {
             self.names.push(name.clone());
             self.has_own_form = true;
             self.piped = Some(name.clone());
-            statements.push(Statement::Assign(vec![name], Expression::call(&tool, arguments)));
+            statements.push(Statement::Assign(
+                vec![name],
+                Expression::call(&tool, arguments),
+            ));
         }
         // A command that ignores its input is not understood.
         let reads = |form: &&str| last.contains(*form);
-        (statements.is_empty() || STANDARD_INPUT.iter().any(reads))
-            .then_some((statements, last))
+        (statements.is_empty() || STANDARD_INPUT.iter().any(reads)).then_some((statements, last))
     }
 
     fn command(&mut self, written: &str) -> Option<Statement> {
@@ -179,7 +181,9 @@ impl Script {
         }
         let is_call = |printed: &str| {
             let (name, _) = printed.split_once('=')?;
-            name.chars().all(|sign| sign.is_alphanumeric() || sign == '_').then_some(())
+            name.chars()
+                .all(|sign| sign.is_alphanumeric() || sign == '_')
+                .then_some(())
         };
         if let Some(printed) = written.strip_prefix("echo ")
             && is_call(printed).is_none()
@@ -355,7 +359,10 @@ impl Script {
 
     /// The name after a dollar, and the rest of the text.
     fn name_at<'t>(&self, inside: &'t str) -> Option<(String, &'t str)> {
-        if let Some(rest) = STANDARD_INPUT.iter().find_map(|form| inside.strip_prefix(&form[1..])) {
+        if let Some(rest) = STANDARD_INPUT
+            .iter()
+            .find_map(|form| inside.strip_prefix(&form[1..]))
+        {
             return Some((self.piped.clone()?, rest));
         }
         if let Some(rest) = inside

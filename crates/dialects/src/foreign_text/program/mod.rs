@@ -691,7 +691,10 @@ impl Builder {
 
 /// The only reference of `text` with an empty text as its default.
 fn with_default(text: &str) -> String {
-    match text.strip_prefix("${").and_then(|text| text.strip_suffix('}')) {
+    match text
+        .strip_prefix("${")
+        .and_then(|text| text.strip_suffix('}'))
+    {
         Some(inside) if !inside.contains([' ', '{']) => format!("${{{inside} ?? ''}}"),
         Some(_) | None => text.to_owned(),
     }

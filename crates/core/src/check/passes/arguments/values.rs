@@ -257,7 +257,9 @@ impl ArgumentPass<'_> {
         let is_free = |id: &String| !self.resolved.ids.contains_key(&StepId::new(id.as_str()));
         let name = tool.replace(|sign: char| !sign.is_alphanumeric(), "_");
         let numbered = (2..100).map(|number| format!("{name}_{number}"));
-        let id = std::iter::once(name.clone()).chain(numbered).find(is_free)?;
+        let id = std::iter::once(name.clone())
+            .chain(numbered)
+            .find(is_free)?;
         let step = Value::object([
             ("id", Value::text(id.as_str())),
             ("tool", Value::text(tool)),
