@@ -308,7 +308,7 @@ impl LoadedPlan {
         self
     }
 
-    /// Checks the plan that the advice spells, and adds its diagnostics: whoever writes it finds all of them at once.
+    /// Checks the plan that the advice spells, and adds its diagnostics, so that a reader finds all of them at once.
     fn check_proposal(&mut self, catalog: &Catalog, policy: &Policy) {
         let Some(plan) = self.proposal.take() else {
             return;

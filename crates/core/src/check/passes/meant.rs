@@ -5,6 +5,30 @@ use std::sync::Arc;
 use crate::schema::{Compatibility, Type};
 use crate::{Schema, Value};
 
+/// Words of other systems for the roots of references.
+pub(super) const ROOTS: [(&str, &str); 9] = [
+    ("state", "slots.state"),
+    ("data", "slots.data"),
+    ("input", "inputs"),
+    ("params", "inputs"),
+    ("parameters", "inputs"),
+    ("variables", "vars"),
+    ("var", "vars"),
+    ("secret", "secrets"),
+    ("environment", "env"),
+];
+
+/// Fields that other systems put between a step and its output.
+pub(super) const OUTPUT_FIELDS: [&str; 7] = [
+    "output", "outputs", "result", "results", "data", "response", "json",
+];
+
+/// Words of other systems for an object with the outputs of all steps, or with all inputs.
+pub(super) const HOLDERS: [&str; 11] = [
+    "outputs", "output", "context", "ctx", "args", "tasks", "nodes", "memory", "globals",
+    "env_vars", "workflow",
+];
+
 /// Words that tools use for the same parameter.
 const WORDS: [&[&str]; 11] = [
     &["limit", "max", "count", "top", "n"],

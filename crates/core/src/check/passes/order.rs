@@ -209,7 +209,7 @@ fn read_tables<'w>(words: &'w [&'w str]) -> impl Iterator<Item = String> + 'w {
 /// The name of a table in a word of a statement, such as `visits(day` or `"visits";`.
 fn table(word: &str) -> Option<String> {
     let is_part = |sign: char| sign.is_alphanumeric() || sign == '_' || sign == '.';
-    let word = word.trim_start_matches(|sign| matches!(sign, '"' | '\'' | '`' | '['));
+    let word = word.trim_start_matches(['"', '\'', '`', '[']);
     let end = word.find(|sign| !is_part(sign)).unwrap_or(word.len());
     let name = word.get(..end)?;
     (!name.is_empty()).then(|| name.to_lowercase())

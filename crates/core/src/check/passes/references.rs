@@ -5,7 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::meant::{
-    any_item_advice, chain_advice, default_advice, field_in_text_advice, items_advice, shell_advice,
+    HOLDERS, OUTPUT_FIELDS, ROOTS, any_item_advice, chain_advice, default_advice,
+    field_in_text_advice, items_advice, shell_advice,
 };
 use super::names::step_advice;
 use super::positional::properties;
@@ -22,30 +23,6 @@ use crate::plan::{
 };
 use crate::schema::{Compatibility, KnownFields, PathLookup, Type};
 use crate::{Code, Diagnostic, Severity, Step, StepId};
-
-/// Words of other systems for the roots of references.
-const ROOTS: [(&str, &str); 9] = [
-    ("state", "slots.state"),
-    ("data", "slots.data"),
-    ("input", "inputs"),
-    ("params", "inputs"),
-    ("parameters", "inputs"),
-    ("variables", "vars"),
-    ("var", "vars"),
-    ("secret", "secrets"),
-    ("environment", "env"),
-];
-
-/// Fields that other systems put between a step and its output.
-const OUTPUT_FIELDS: [&str; 7] = [
-    "output", "outputs", "result", "results", "data", "response", "json",
-];
-
-/// Words of other systems for an object with the outputs of all steps, or with all inputs.
-const HOLDERS: [&str; 11] = [
-    "outputs", "output", "context", "ctx", "args", "tasks", "nodes", "memory", "globals",
-    "env_vars", "workflow",
-];
 
 /// Words of other systems for the loop or its item.
 const LOOPS: [&str; 6] = ["each", "loop", "foreach", "iteration", "iter", "current"];
