@@ -11,12 +11,40 @@ use planwright_core::flow::{RecalledLabels, StepLabels};
 use planwright_core::plan::{
     Action, Field, Name, Node, NodeKind, Ordering, Output, PlanTarget, RECALLED_STEP, Sharing, Step,
 };
-use planwright_core::{Catalog, Code, Diagnostics, Object, Place, Plan, StepId, Tool, Value};
+use planwright_core::{
+    Catalog, Code, Diagnostic, Diagnostics, Object, Place, Plan, StepId, Tool, Value,
+};
 use planwright_dialects::{ParseResult, ReadOptions, document};
 
 #[cfg(feature = "store")]
 use crate::format::ToolSourcesV1;
 use crate::format::{LibraryPlanV1, PlanTextV1, RecalledLabelsV1};
+
+/// The plan that the last words of a hint of `diagnostics` spell as JSON.
+fn proposed_plan(diagnostics: &Diagnostics) -> Option<Plan> {
+    diagnostics.iter().find_map(|found| {
+        let (_, json) = found.help.as_deref()?.strip_suffix('`')?.rsplit_once('`')?;
+        // The general form of a plan has words in place of values.
+        Value::from_json(json).ok()?.as_object()?;
+        planwright_dialects::parse(json.as_bytes(), &ReadOptions::new("proposal")).plan
+    })
+}
+
+/// The maximum number of times that fixes are applied, because one may enable another.
+const MAX_READINGS: usize = 16;
+
+/// The plan of `text`, which is none, with the fixes of `diagnostics`.
+fn fixed_plan(diagnostics: &Diagnostics, text: &str) -> Option<Plan> {
+    let mut text = diagnostics.apply_fixes(text)?;
+    for _ in 0..MAX_READINGS {
+        let read = planwright_dialects::parse(text.as_bytes(), &ReadOptions::new("proposal"));
+        match read.diagnostics.apply_fixes(&text) {
+            Some(next) if next != text => text = next,
+            Some(_) | None => return read.plan,
+        }
+    }
+    None
+}
 
 /// The step that represents the results of earlier runs.
 pub const RECALLED: &str = RECALLED_STEP;
@@ -64,6 +92,8 @@ pub struct LoadedPlan {
     share: bool,
     recalled: Object,
     labels: ResultLabels,
+    /// The plan that the advice for an unreadable text spells.
+    proposal: Option<Plan>,
 }
 
 /// The labels for the flow policy of results that a plan uses and does not compute.
@@ -84,7 +114,12 @@ impl LoadedPlan {
             diagnostics,
             source,
         } = result;
+        let proposal = proposed_plan(&diagnostics).or_else(|| match &plan {
+            Some(_) => None,
+            None => fixed_plan(&diagnostics, &source),
+        });
         Self {
+            proposal,
             name: plan.as_ref().and_then(|plan| plan.name.clone()),
             plan,
             dialect,
@@ -271,11 +306,13 @@ impl LoadedPlan {
     /// Checks the plan against the tools under a policy. The diagnostics of the result are those of the text, then those of the check.
     pub fn check(mut self, catalog: &Catalog, policy: &Policy) -> (Option<CheckedPlan>, Self) {
         let Some(plan) = self.plan.take() else {
+            self.check_proposal(catalog, policy);
             return (None, self);
         };
         let is_unreadable = self.diagnostics.has_errors();
         let (checked, found) = check(plan, &self.context(catalog, &self.limited(policy)));
         self.add(found);
+        self.check_proposal(catalog, policy);
         (checked.filter(|_| !is_unreadable), self)
     }
 
@@ -288,6 +325,22 @@ impl LoadedPlan {
             self.add(found);
         }
         self
+    }
+
+    /// Checks the plan that the advice spells, and adds its diagnostics, so that a reader finds all of them at once.
+    fn check_proposal(&mut self, catalog: &Catalog, policy: &Policy) {
+        let Some(plan) = self.proposal.take() else {
+            return;
+        };
+        let found = check_without_inputs(plan, &self.context(catalog, &self.limited(policy)));
+        let of_proposal = found.into_iter().map(|found| Diagnostic {
+            message: format!("in the proposed plan, {}", found.message),
+            // There is no such place in the text.
+            span: None,
+            fix: None,
+            ..found.fixes([])
+        });
+        self.diagnostics.extend(of_proposal.collect());
     }
 
     /// The policy with the maximum number of steps.
@@ -331,7 +384,12 @@ impl LoadedPlan {
             .library
             .names()
             .filter_map(|name| self.library.get(name));
-        tool_names(self.plan.iter().chain(library.map(AsRef::as_ref)))
+        tool_names(
+            self.plan
+                .iter()
+                .chain(&self.proposal)
+                .chain(library.map(AsRef::as_ref)),
+        )
     }
 
     /// The same plan with positional arguments named by their number, for a check without the tools that could name them.

@@ -9,7 +9,7 @@ use super::dependencies::DependencyFinder;
 use super::digest::PlanDigestWriter;
 use super::passes::path_texts::PathTextPass;
 use super::passes::{
-    arguments, cycles, inputs, names, policy, positional, references, slot_schemas, slots,
+    arguments, cycles, inputs, names, order, policy, positional, references, slot_schemas, slots,
 };
 use super::reporter::{DiagnosticBatch, Reporter};
 use super::resolved_plan::{
@@ -178,6 +178,7 @@ fn check_plan(
     let types = TypeInference::new(&resolved);
     names::check(&resolved, &mut reporter);
     cycles::check(&resolved, &mut reporter);
+    order::check(&resolved, &mut reporter);
     let mut digest = PlanDigestWriter::new(&data.plan);
     let mut path_texts = PathTextPass::new(&resolved, &types);
     let mut malformed = HashSet::new();

@@ -62,6 +62,8 @@ codes! {
 
     Cycle = "PW0301", "steps wait for each other in a cycle";
     LaterStep = "PW0302", "a reference points to a later step";
+    UnorderedCalls = "PW0303", "calls that share data have no order";
+    SkippedWithOthers = "PW0304", "a step is skipped if another one fails";
 
     MalformedReference = "PW0401", "a reference is malformed";
     ImpossiblePath = "PW0402", "a path leads nowhere";

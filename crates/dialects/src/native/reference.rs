@@ -148,12 +148,85 @@ fn read(
             };
             let message = format!("{} in {}", error.message, quote(&text));
             let diagnostic = Diagnostic::error(code, message);
-            Err(Box::new(match &error.help {
-                Some(help) => diagnostic.help(&**help),
+            let help = foreign_braces(inside, &text);
+            let help = help.or_else(|| error.help.as_deref().map(literal_help));
+            Err(Box::new(match help {
+                Some(help) => diagnostic.help(help),
                 None => diagnostic,
             }))
         }
     }
+}
+
+/// The advice `help` as it can be copied: without the quotes that end a text of JSON, and with the word for both kinds of values
+/// that have parts.
+fn literal_help(help: &str) -> String {
+    let is_form =
+        help.starts_with("write `") && !help.contains(['\'', '\\']) && !help.contains("[\"");
+    let help = if is_form {
+        help.replace('"', "'")
+    } else {
+        help.to_owned()
+    };
+    match help
+        .strip_suffix(")}`")
+        .and_then(|form| form.rsplit_once(".slice("))
+    {
+        Some((_, bounds)) if bounds.split(", ").all(|bound| bound.parse::<u64>().is_ok()) => {
+            format!("{help}; if it is text, `substring` in place of `slice`")
+        }
+        Some(_) | None => help,
+    }
+}
+
+/// The advice for a quantifier over a comparison with all items of a list, `any(a[*].b > 3)`.
+fn quantifier(inside: &str) -> Option<String> {
+    let (word, rest) = inside.split_once('(')?;
+    let name = match word.trim() {
+        "any" | "some" | "exists" | "anyOf" => "exists",
+        "all" | "every" | "allOf" => "all",
+        _ => return None,
+    };
+    let (list, condition) = rest.strip_suffix(')')?.split_once("[*]")?;
+    let end = condition.find(|sign: char| !(sign.is_alphanumeric() || "._".contains(sign)))?;
+    let signs = ["==", "!=", ">", "<"];
+    let is_comparison = signs
+        .iter()
+        .any(|sign| condition[end..].trim_start().starts_with(sign));
+    let is_whole = !condition.contains(['(', ')', '&', '|']) && is_comparison;
+    is_whole.then(|| format!("write `${{{list}.{name}(x, x{condition})}}`"))
+}
+
+/// The maximum number of items of a range that advice lists.
+const MAX_SHOWN_ITEMS: i64 = 100;
+
+/// The advice for `inside` of the marker `text`, if it is a range, `1..5`, or an expansion of a shell, `1:-.`.
+fn foreign_braces(inside: &str, text: &str) -> Option<String> {
+    let inside = inside.trim();
+    let ranges = ["...", "..", ":"].iter().filter_map(|sign| {
+        let (from, to) = inside.split_once(sign)?;
+        let bound = |text: &str| text.trim().parse::<i64>().ok();
+        let items = bound(from)?..=bound(to)?;
+        (items.start() <= items.end() && items.end() - items.start() < MAX_SHOWN_ITEMS)
+            .then_some(items)
+    });
+    if let Some(items) = ranges.into_iter().next() {
+        let items: Vec<String> = items.map(|item| item.to_string()).collect();
+        return Some(format!(
+            "an expression has no ranges: write `${{[{}]}}`",
+            items.join(", ")
+        ));
+    }
+    if let Some(advice) = quantifier(inside) {
+        return Some(advice);
+    }
+    let is_name = |sign: char| sign.is_ascii_alphanumeric() || "_@*#!".contains(sign);
+    let name = inside.find(|sign| !is_name(sign)).unwrap_or(inside.len());
+    let signs = [":-", ":=", ":?", ":+", "##", "%%", "#", "//"];
+    let expands = signs.iter().any(|sign| inside[name..].starts_with(sign));
+    let is_special = inside.starts_with(['#', '!', '@', '*']) && name == inside.len();
+    (is_special || (name > 0 && expands))
+        .then(|| format!("for the text {} itself, write `${text}`", quote(text)))
 }
 
 /// Returns true if `text` is readable between braces within the budget `patterns`.

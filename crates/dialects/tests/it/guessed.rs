@@ -25,6 +25,41 @@ fn guessed_plans_are_read_or_led() {
     }
 }
 
+/// Each plan that advice spells, and each text that the fixes make, is read without errors.
+#[test]
+fn proposals_are_plans() {
+    let mut count = 0;
+    for file in cases("guessed") {
+        let Ok(text) = fs::read_to_string(&file) else {
+            continue;
+        };
+        let found = parse(text.as_bytes(), &ReadOptions::new("plan")).diagnostics;
+        let file = file.display();
+        for json in found.iter().filter_map(proposal) {
+            let read = parse(json.as_bytes(), &ReadOptions::new("proposal"));
+            assert!(read.plan.is_some(), "{file}: {json}");
+            // What is uncertain in the proposal is among the diagnostics of the text.
+            for error in read.diagnostics.iter().filter(|found| found.is_error()) {
+                let is_named = found.iter().any(|found| found.message == error.message);
+                assert!(is_named, "{file}: {error:?}");
+            }
+            count += 1;
+        }
+    }
+    assert!(count > 20, "{count} of the guesses have proposals");
+}
+
+/// The plan that the last words of a hint spell.
+fn proposal(found: &Diagnostic) -> Option<&str> {
+    let (_, json) = found.help.as_deref()?.strip_suffix('`')?.rsplit_once('`')?;
+    let is_plan = Value::from_json(json)
+        .ok()?
+        .get("steps")?
+        .as_list()
+        .is_some();
+    is_plan.then_some(json)
+}
+
 /// The dialect of the plan, and all diagnostics of reading and checking it.
 fn outcome(text: &[u8], catalog: &Catalog) -> String {
     let read = parse(text, &ReadOptions::new("plan"));

@@ -5,6 +5,30 @@ use std::sync::Arc;
 use crate::schema::{Compatibility, Type};
 use crate::{Schema, Value};
 
+/// Words of other systems for the roots of references.
+pub(super) const ROOTS: [(&str, &str); 9] = [
+    ("state", "slots.state"),
+    ("data", "slots.data"),
+    ("input", "inputs"),
+    ("params", "inputs"),
+    ("parameters", "inputs"),
+    ("variables", "vars"),
+    ("var", "vars"),
+    ("secret", "secrets"),
+    ("environment", "env"),
+];
+
+/// Fields that other systems put between a step and its output.
+pub(super) const OUTPUT_FIELDS: [&str; 7] = [
+    "output", "outputs", "result", "results", "data", "response", "json",
+];
+
+/// Words of other systems for an object with the outputs of all steps, or with all inputs.
+pub(super) const HOLDERS: [&str; 11] = [
+    "outputs", "output", "context", "ctx", "args", "tasks", "nodes", "memory", "globals",
+    "env_vars", "workflow",
+];
+
 /// Words that tools use for the same parameter.
 const WORDS: [&[&str]; 11] = [
     &["limit", "max", "count", "top", "n"],
@@ -68,6 +92,84 @@ fn words(name: &str) -> Vec<String> {
         words.push(word);
     }
     words
+}
+
+/// The expression between the braces of the reference `text`.
+fn inside(text: &str) -> Option<&str> {
+    Some(text.strip_prefix("${")?.strip_suffix('}')?.trim())
+}
+
+/// Returns true if `tail` is a comparison with one value, such as ` > 30`.
+fn is_comparison(tail: &str) -> bool {
+    let tail = tail.trim_start();
+    let signs = ["==", "!=", ">=", "<=", ">", "<"];
+    let parts = ["&&", "||", "?", "x."];
+    signs.iter().any(|sign| tail.starts_with(sign)) && !parts.iter().any(|part| tail.contains(part))
+}
+
+/// The advice for the reference `text`, which reads `rest` of the list `list` as if it was one of its items.
+pub(super) fn items_advice(text: &str, list: &str, rest: &str) -> Option<String> {
+    let inside = inside(text)?;
+    let tail = inside.strip_prefix(list)?.strip_prefix(rest)?;
+    if is_comparison(tail) {
+        return Some(exists(list, rest, tail));
+    }
+    let each = format!("{list}[*]{rest}");
+    tail.is_empty().then(|| {
+        format!("`{list}` is a list: write `${{{each}}}` for this part of all items, `${{{list}[0]{rest}}}` for the first one")
+    })
+}
+
+fn exists(list: &str, rest: &str, tail: &str) -> String {
+    format!(
+        "`{list}` is a list: write `${{{list}.exists(x, x{rest}{tail})}}` if one item is enough, with `all` in place of `exists` for every item"
+    )
+}
+
+/// The advice for the reference `text` that compares all items of a list with one value: `${a[*].b > 3}`.
+pub(super) fn any_item_advice(text: &str) -> Option<String> {
+    let (list, tail) = inside(text)?.split_once("[*]")?;
+    let is_name = |sign: char| sign.is_alphanumeric() || "._-[]".contains(sign);
+    let end = tail.find(|sign: char| !is_name(sign))?;
+    let (rest, tail) = tail.split_at_checked(end)?;
+    (list.chars().all(is_name) && !rest.contains("[*]") && is_comparison(tail))
+        .then(|| exists(list, rest, tail))
+}
+
+/// The advice for the reference `text` to the field `word` of the object `around`, whose only field `field` is text.
+pub(super) fn field_in_text_advice(
+    text: &str,
+    around: &str,
+    field: &str,
+    word: &str,
+) -> Option<String> {
+    let is_word = |text: &str| {
+        text.chars()
+            .all(|sign| sign.is_alphanumeric() || sign == '_')
+    };
+    let tail = inside(text)?.strip_prefix(around)?.strip_prefix('.')?;
+    let tail = tail.strip_prefix(word).filter(|_| is_word(word))?;
+    let whole = format!("{around}.{field}");
+    let digits = tail.rsplit([' ', '=', '<', '>']).next().unwrap_or_default();
+    let is_number = is_comparison(tail) && digits.parse::<f64>().is_ok();
+    let found = if is_number {
+        format!("double(regex.extract({whole}, '{word}: *([0-9.]+)'))")
+    } else {
+        format!("regex.extract({whole}, '{word}: *([^,;]+)')")
+    };
+    (tail.is_empty() || is_comparison(tail)).then(|| {
+        format!("the only field is `{field}`, which is text: if `{word}: …` stands in it, write `${{{found}{tail}}}`; if it is JSON, `${{json({whole}).{word}{tail}}}`")
+    })
+}
+
+/// The advice for the reference `text` that is a variable of a shell, such as `${HOME}`.
+pub(super) fn shell_advice(text: &str) -> Option<String> {
+    let name = inside(text)?;
+    let is_sign = |sign: char| sign.is_ascii_uppercase() || sign.is_ascii_digit() || sign == '_';
+    (name.len() > 1
+        && name.starts_with(|sign: char| sign.is_ascii_uppercase())
+        && name.chars().all(is_sign))
+    .then(|| format!("for the text `{text}` itself, write `${text}`"))
 }
 
 /// The advice to write `value` in the form that `wanted` takes, if there is exactly one.

@@ -5,6 +5,7 @@ pub(super) mod cycles;
 pub(super) mod inputs;
 mod meant;
 pub(super) mod names;
+pub(super) mod order;
 pub(super) mod path_texts;
 pub(super) mod policy;
 pub(super) mod positional;

@@ -267,6 +267,16 @@ pub(super) fn text_advice(wanted: &Type, reference: &Reference, found: &Type) ->
         && wanted.accepts(&list.items) == Compatibility::Yes
     {
         let text = reference.shown();
+        if wanted.takes_text()
+            && let Some(list) = text
+                .strip_prefix("${")
+                .and_then(|text| text.strip_suffix('}'))
+            && !list.contains(' ')
+        {
+            return Some(format!(
+                "write `${{{list}.join(', ')}}` for one text of all items, or `\"for_each\": \"{text}\"` and `${{item}}` here for a call with each"
+            ));
+        }
         return Some(format!(
             "to run the step for each item, write `\"for_each\": \"{text}\"` and `${{item}}` here"
         ));
@@ -284,8 +294,37 @@ pub(super) fn text_advice(wanted: &Type, reference: &Reference, found: &Type) ->
             || matches!(kind, Type::List(_))
     };
     let inside = reference.text.strip_prefix("${")?.strip_suffix('}')?;
+    if let Some(advice) = number_advice(wanted, inside.trim(), found) {
+        return Some(advice);
+    }
+    // A part of a text is as likely as one of a list.
+    if let Some((list, part)) = inside.trim().rsplit_once(".slice(")
+        && matches!(found, Type::List(_))
+        && wanted.takes_text()
+    {
+        return Some(format!(
+            "write `${{{list}.substring({part}}}` for a part of a text"
+        ));
+    }
     (wanted.takes_text() && found.members().iter().all(is_scalar))
         .then(|| format!("write `${{string({})}}`", inside.trim()))
+}
+
+/// The advice to convert the input `inside`, which is text, to the number that `wanted` takes.
+fn number_advice(wanted: &Type, inside: &str, found: &Type) -> Option<String> {
+    let is_input = inside.starts_with("inputs.") || inside.starts_with("vars.");
+    let is_number = match found {
+        Type::Text => is_input,
+        Type::Literal(Value::Text(text)) => text.trim().parse::<f64>().is_ok(),
+        _ => false,
+    };
+    let takes = |kind: Type| wanted.accepts(&kind) == Compatibility::Yes;
+    let convert = match (takes(Type::Number), takes(Type::Integer)) {
+        (true, _) => "double",
+        (false, true) => "int",
+        (false, false) => return None,
+    };
+    is_number.then(|| format!("write `${{{convert}({inside})}}` for the number in the text"))
 }
 
 /// Names the fields of the given value that would fit in place of the whole.

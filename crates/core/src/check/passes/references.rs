@@ -4,9 +4,13 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use super::meant::{chain_advice, default_advice};
+use super::meant::{
+    HOLDERS, OUTPUT_FIELDS, ROOTS, any_item_advice, chain_advice, default_advice,
+    field_in_text_advice, items_advice, shell_advice,
+};
 use super::names::step_advice;
-use super::seen;
+use super::positional::properties;
+use super::{order, seen};
 use crate::check::reporter::Reporter;
 use crate::check::resolved_plan::{LoopScope, ReferenceUse, ResolvedPlan};
 use crate::check::type_inference::{ReadTarget, TypeInference};
@@ -19,30 +23,6 @@ use crate::plan::{
 };
 use crate::schema::{Compatibility, KnownFields, PathLookup, Type};
 use crate::{Code, Diagnostic, Severity, Step, StepId};
-
-/// Words of other systems for the roots of references.
-const ROOTS: [(&str, &str); 9] = [
-    ("state", "slots.state"),
-    ("data", "slots.data"),
-    ("input", "inputs"),
-    ("params", "inputs"),
-    ("parameters", "inputs"),
-    ("variables", "vars"),
-    ("var", "vars"),
-    ("secret", "secrets"),
-    ("environment", "env"),
-];
-
-/// Fields that other systems put between a step and its output.
-const OUTPUT_FIELDS: [&str; 7] = [
-    "output", "outputs", "result", "results", "data", "response", "json",
-];
-
-/// Words of other systems for an object with the outputs of all steps, or with all inputs.
-const HOLDERS: [&str; 11] = [
-    "outputs", "output", "context", "ctx", "args", "tasks", "nodes", "memory", "globals",
-    "env_vars", "workflow",
-];
 
 /// Words of other systems for the loop or its item.
 const LOOPS: [&str; 6] = ["each", "loop", "foreach", "iteration", "iter", "current"];
@@ -126,6 +106,7 @@ impl ReadPass<'_> {
                 .root_advice(id.as_str())
                 .or_else(|| self.input_advice(id.as_str()))
                 .or_else(|| self.neighbour_advice(id.as_str()))
+                .or_else(|| shell_advice(&self.text()))
                 .or_else(|| step_advice(self.resolved, id.as_str(), reporter));
             let is_near = diagnostic
                 .help
@@ -171,6 +152,7 @@ impl ReadPass<'_> {
         self.check_path(what, &self.read.path, reporter);
         if !self.has_fallback {
             seen::check(self.resolved, (&self.usage, *on), self.read, reporter);
+            order::check_read(self.resolved, (&self.usage, *on), self.read, reporter);
         }
     }
 
@@ -290,8 +272,11 @@ impl ReadPass<'_> {
                 let diagnostic = self.impossible_path(what, path, matched, reporter);
                 let mut diagnostic =
                     suggest_fields(diagnostic, path.get(matched), &known, reporter);
-                let size = self.size_advice(path, matched);
-                if let Some(help) = self.output_advice(path, matched).or(size) {
+                let advice = self
+                    .output_advice(path, matched)
+                    .or_else(|| self.size_advice(path, matched))
+                    .or_else(|| self.parts_advice(path, matched));
+                if let Some(help) = advice {
                     diagnostic.help = Some(help);
                 } else if diagnostic.help.is_none() {
                     diagnostic.help = self.describe_end(what, path, matched);
@@ -493,6 +478,40 @@ impl ReadPass<'_> {
         let whole = print_path(&around.path);
         matches!(shape, Type::List(_) | Type::Text)
             .then(|| format!("write `${{size({id}{whole})}}`"))
+    }
+
+    /// The hint for a field of the items of a list, or for one that may stand in the only text.
+    fn parts_advice(&self, path: &[Segment], matched: usize) -> Option<String> {
+        let Source::Step(id) = &self.read.source else {
+            return None;
+        };
+        let (before, rest) = path.split_at_checked(matched)?;
+        if before.contains(&Segment::Each) || self.read.path.len() != path.len() {
+            return None;
+        }
+        let around = Read {
+            path: before.to_vec(),
+            ..self.read.clone()
+        };
+        let step = self.usage.step.map(|(index, _)| index);
+        let ReadTarget::Path(PathLookup::Found(shape)) = self.types.resolve_read(&around, step)
+        else {
+            return None;
+        };
+        let written = format!("{id}{}", print_path(before));
+        if let Type::List(list) = &shape {
+            return matches!(list.items.at(rest), PathLookup::Found(_))
+                .then(|| items_advice(&self.text(), &written, &print_path(rest)))?;
+        }
+        let [Segment::Key(word)] = rest else {
+            return None;
+        };
+        let fields = properties(&shape);
+        let [field] = fields.as_slice() else {
+            return None;
+        };
+        (shape.property(field)? == Type::Text)
+            .then(|| field_in_text_advice(&self.text(), &written, field, word))?
     }
 
     /// Describes the value at which the path fails.
@@ -722,9 +741,11 @@ fn report(problem: TypeError, usage: &ReferenceUse<'_>, reporter: &mut Reporter<
     let is_chain = diagnostic
         .message
         .contains("cannot stand between a boolean");
+    let is_list = diagnostic.message.contains("cannot combine a list");
     diagnostic.help = default_advice(&text)
         .filter(|_| is_default)
         .or_else(|| chain_advice(&text).filter(|_| is_chain))
+        .or_else(|| any_item_advice(&text).filter(|_| is_list))
         .or(diagnostic.help)
         .or(problem.help);
     reporter.push(diagnostic);

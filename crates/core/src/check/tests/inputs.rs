@@ -167,7 +167,7 @@ fn the_type_of_a_secret_does_not_tell_it() {
     let tools = r#"{"n": {"in": {"properties": {"v": {"type": "number"}}}}}"#;
     CheckFixture::with_tools(tools).inputs(r#"{"k": "hunter2"}"#).expect(
         plan,
-        &["PW0504 at /steps/0/args/v: the argument `v` of the tool `n` takes a number, but `${inputs.k}` gives text"],
+        &["PW0504 at /steps/0/args/v: the argument `v` of the tool `n` takes a number, but `${inputs.k}` gives text (write `${double(inputs.k)}` for the number in the text)"],
     );
 }
 

@@ -58,7 +58,7 @@ fn paths_into_outputs() {
     check(
         "${each.total}",
         &[
-            "PW0402 at /steps/3/args/t: `${each.total}` leads nowhere: there is no field `total` in the output of `each` (the output of `each` is a list of objects)",
+            "PW0402 at /steps/3/args/t: `${each.total}` leads nowhere: there is no field `total` in the output of `each` (`each` is a list: write `${each[*].total}` for this part of all items, `${each[0].total}` for the first one)",
         ],
     );
     check(

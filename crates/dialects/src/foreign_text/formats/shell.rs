@@ -11,6 +11,9 @@ use super::diagrams::with_names;
 /// Programs that call a tool of a server.
 const CLIENTS: [&str; 6] = ["mcp", "mcp-cli", "mcpcli", "mcptools", "planwright", "tool"];
 
+/// The forms in which a command inserts its input into an argument.
+const STANDARD_INPUT: [&str; 4] = ["$(cat)", "$(cat -)", "$(cat /dev/stdin)", "$(</dev/stdin)"];
+
 /// The plan in a script.
 pub(super) fn plan(text: &str) -> Option<Value> {
     let mut script = Script::default();
@@ -56,6 +59,8 @@ pub(super) fn plan(text: &str) -> Option<Value> {
                 statements.push(Statement::Parallel(std::mem::take(&mut parallel)));
                 continue;
             }
+            let (before, command) = script.piped(command)?;
+            statements.extend(before);
             match command.strip_suffix('&') {
                 Some(command) => parallel.push(script.command(command.trim())?),
                 None => statements.push(script.command(command)?),
@@ -96,6 +101,8 @@ struct Script {
     /// The names of the results in files.
     files: HashMap<String, String>,
     names: Vec<String>,
+    /// The name of the result that the command reads as its input.
+    piped: Option<String>,
     /// True if the text has a form that only scripts have.
     has_own_form: bool,
     /// True if references stay as they are written.
@@ -103,6 +110,32 @@ struct Script {
 }
 
 impl Script {
+    /// The last command of a pipe, and the statements for those before it: each call reads the result of the one before with `$(cat)`.
+    fn piped<'t>(&mut self, written: &'t str) -> Option<(Vec<Statement>, &'t str)> {
+        let is_pipe = assigned(written).is_none() && !written.contains("||");
+        let mut parts = if is_pipe {
+            separated(written, &["|"])?
+        } else {
+            vec![written]
+        };
+        let last = parts.pop()?;
+        let mut statements = Vec::new();
+        for part in parts {
+            let (tool, arguments) = self.call(part)?;
+            let name = format!("piped_{}", self.names.len() + 1);
+            self.names.push(name.clone());
+            self.has_own_form = true;
+            self.piped = Some(name.clone());
+            statements.push(Statement::Assign(
+                vec![name],
+                Expression::call(&tool, arguments),
+            ));
+        }
+        // A command that ignores its input is not understood.
+        let reads = |form: &&str| last.contains(*form);
+        (statements.is_empty() || STANDARD_INPUT.iter().any(reads)).then_some((statements, last))
+    }
+
     fn command(&mut self, written: &str) -> Option<Statement> {
         // `a || b` makes the second call if the first one fails.
         if let [first, second] = separated(written, &["||"])?.as_slice() {
@@ -146,7 +179,15 @@ impl Script {
             self.names.push(name.to_owned());
             return Some(Statement::Assign(vec![name.to_owned()], value));
         }
-        if let Some(printed) = written.strip_prefix("echo ") {
+        let is_call = |printed: &str| {
+            let (name, _) = printed.split_once('=')?;
+            name.chars()
+                .all(|sign| sign.is_alphanumeric() || sign == '_')
+                .then_some(())
+        };
+        if let Some(printed) = written.strip_prefix("echo ")
+            && is_call(printed).is_none()
+        {
             let words = words(printed)?;
             let [word] = words.as_slice() else {
                 return None;
@@ -318,6 +359,12 @@ impl Script {
 
     /// The name after a dollar, and the rest of the text.
     fn name_at<'t>(&self, inside: &'t str) -> Option<(String, &'t str)> {
+        if let Some(rest) = STANDARD_INPUT
+            .iter()
+            .find_map(|form| inside.strip_prefix(&form[1..]))
+        {
+            return Some((self.piped.clone()?, rest));
+        }
         if let Some(rest) = inside
             .strip_prefix("(cat ")
             .or_else(|| inside.strip_prefix("(< "))

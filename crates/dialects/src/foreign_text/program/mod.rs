@@ -461,7 +461,12 @@ impl Builder {
                         match printed.as_slice() {
                             [] => Some(()),
                             [only] if self.output.is_none() && self.conditions.is_empty() => {
-                                self.output = Some(self.value(only)?);
+                                let printed = self.value(only)?;
+                                // What is printed inside of `try` need not be there.
+                                self.output = Some(match (printed.as_text(), &self.handler) {
+                                    (Some(text), Some(_)) => Value::text(with_default(text)),
+                                    _ => printed,
+                                });
                                 self.is_printed = true;
                                 Some(())
                             }
@@ -681,5 +686,16 @@ impl Builder {
             return Some(());
         }
         self.merge(&before, then)
+    }
+}
+
+/// The only reference of `text` with an empty text as its default.
+fn with_default(text: &str) -> String {
+    match text
+        .strip_prefix("${")
+        .and_then(|text| text.strip_suffix('}'))
+    {
+        Some(inside) if !inside.contains([' ', '{']) => format!("${{{inside} ?? ''}}"),
+        Some(_) | None => text.to_owned(),
     }
 }

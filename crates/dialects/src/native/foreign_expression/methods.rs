@@ -4,7 +4,17 @@ use super::calls::{call, function, named, rounded, values, with_default};
 use super::form::{Argument, Binding, Form, Kind, joined};
 
 /// Names of fields whose values are texts.
-const TEXTS: [&str; 10] = [
+const TEXTS: [&str; 20] = [
+    "date",
+    "datetime",
+    "time",
+    "timestamp",
+    "created_at",
+    "updated_at",
+    "name",
+    "id",
+    "path",
+    "url",
     "content",
     "text",
     "body",

@@ -10,7 +10,10 @@ use crate::check::passes::positional::{
 use crate::check::reporter::Reporter;
 use crate::plan::{Node, NodeKind};
 use crate::schema::{Compatibility, SchemaViolation, SchemaViolationKind, TemplateValue, Type};
-use crate::{Code, Place, PointerSegment, Severity, Value};
+use crate::{Code, Place, PointerSegment, Severity, StepId, Value};
+
+/// The maximum length of a call in advice, in bytes.
+const MAX_SHOWN_CALL: usize = 500;
 
 impl ArgumentPass<'_> {
     /// Checks a value against a schema. Returns the reason if the schema is malformed, which makes it accept anything.
@@ -129,6 +132,7 @@ impl ArgumentPass<'_> {
                         if let Some(value) = literal_at(node, &path) {
                             diagnostic.help = diagnostic
                                 .help
+                                .or_else(|| self.inner_call_advice(value))
                                 .or_else(|| literal_advice(&receiver.shape(&path), value));
                         }
                     }
@@ -241,6 +245,30 @@ impl ArgumentPass<'_> {
         let diagnostic = reporter.error(Code::InvalidLiteral, self.place_or_step(node), message);
         reporter.push(diagnostic);
         false
+    }
+
+    /// The advice for `value` in place of an argument, if it is a call.
+    fn inner_call_advice(&self, value: &Value) -> Option<String> {
+        let fields = value.as_object()?;
+        let tool = value.get("tool")?.as_text()?;
+        let words = ["args", "arguments", "params", "input"];
+        let args = words.iter().find_map(|word| value.get(word));
+        (fields.len() == 2 && args?.as_object().is_some()).then_some(())?;
+        let is_free = |id: &String| !self.resolved.ids.contains_key(&StepId::new(id.as_str()));
+        let name = tool.replace(|sign: char| !sign.is_alphanumeric(), "_");
+        let numbered = (2..100).map(|number| format!("{name}_{number}"));
+        let id = std::iter::once(name.clone())
+            .chain(numbered)
+            .find(is_free)?;
+        let step = Value::object([
+            ("id", Value::text(id.as_str())),
+            ("tool", Value::text(tool)),
+            ("args", args.cloned().unwrap_or_else(Value::empty_object)),
+        ]);
+        let json = step.to_json();
+        (json.len() <= MAX_SHOWN_CALL && !json.contains('`')).then(|| {
+            format!("an argument cannot hold a call: write the step `{json}` before this one, and `${{{id}}}` here")
+        })
     }
 
     /// Returns the source place of the part of `node` at `path`.

@@ -1,0 +1,258 @@
+//! Calls whose order matters although no step waits for the other, and steps that a failure of another one skips.
+
+use crate::check::reporter::Reporter;
+use crate::check::resolved_plan::{ReferenceUse, ResolvedPlan};
+use crate::plan::{Action, Missing, Node, NodeKind, OnError, Ordering, Read, Source, TextPart};
+use crate::{Code, Severity, Step, Value};
+
+/// The largest plan in which calls are compared, in steps. A person or a model writes no longer one by hand.
+const MAX_STEPS: usize = 100;
+
+/// The access of a call to something that calls of the same server share: a table or a file.
+struct Access {
+    step: u32,
+    server: String,
+    /// The table or the path.
+    name: String,
+    is_write: bool,
+    is_table: bool,
+}
+
+/// Warns of calls that use the same table or file in an order that only the list of steps has.
+pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
+    if resolved.plan.ordering == Ordering::Listed || MAX_STEPS < resolved.plan.steps.len() {
+        return;
+    }
+    let mut before: Vec<Access> = Vec::new();
+    for (index, step) in resolved.steps() {
+        let accesses = accesses(resolved, index, step);
+        let rival = before.iter().rev().find(|earlier| {
+            let mut own = accesses.iter();
+            own.any(|access| is_shared(earlier, access))
+                && !is_alternative(resolved.step(earlier.step), step)
+        });
+        if let Some(rival) = rival
+            && !waits_for(resolved, index, rival.step)
+            && !waits_for(resolved, rival.step, index)
+            && let Some(other) = resolved.step(rival.step)
+            && !reporter.count_if_full(Severity::Warning)
+        {
+            let noun = if rival.is_table { "the table " } else { "" };
+            let message = format!(
+                "`{}` and `{}` both use {noun}`{}`, and run at once: neither waits for the other",
+                other.id, step.id, rival.name
+            );
+            let help = format!(
+                "write `\"after\": [\"{}\"]` in `{}`, or `\"ordering\": \"listed\"` in the plan if each step waits for the one before",
+                other.id, step.id
+            );
+            let place = step.place;
+            let diagnostic = reporter.warning(Code::UnorderedCalls, place, message);
+            reporter.push(diagnostic.help(help));
+        }
+        before.extend(accesses);
+    }
+}
+
+/// Returns true if two calls use the same thing, and one of them writes it.
+fn is_shared(one: &Access, other: &Access) -> bool {
+    let is_below = |whole: &str, part: &str| {
+        one.is_write
+            && part
+                .strip_prefix(whole)
+                .is_some_and(|rest| rest.starts_with('/'))
+    };
+    one.server == other.server
+        && one.is_table == other.is_table
+        && (one.is_write || other.is_write)
+        && (one.name == other.name || (!one.is_table && is_below(&one.name, &other.name)))
+}
+
+/// Returns true if both steps have a condition, so that perhaps only one of them runs.
+fn is_alternative(one: Option<&Step>, other: &Step) -> bool {
+    one.is_some_and(|one| one.when.is_some()) && other.when.is_some()
+}
+
+/// Returns true if the step `index` waits for `on`, or for one that does.
+fn waits_for(resolved: &ResolvedPlan<'_>, index: u32, on: u32) -> bool {
+    let mut seen = vec![false; resolved.resolved_steps.len()];
+    let mut open = vec![index];
+    while let Some(step) = open.pop() {
+        let Some(checked) = resolved.resolved_steps.get(step as usize) else {
+            continue;
+        };
+        for dependency in &checked.dependencies {
+            if dependency.on == on {
+                return true;
+            }
+            if let Some(is_seen) = seen.get_mut(dependency.on as usize)
+                && !std::mem::replace(is_seen, true)
+            {
+                open.push(dependency.on);
+            }
+        }
+    }
+    false
+}
+
+/// The accesses of the call of `step`, as far as its literal arguments show them.
+fn accesses(resolved: &ResolvedPlan<'_>, index: u32, step: &Step) -> Vec<Access> {
+    let (Action::Tool(_), Some(tool)) = (&step.action, resolved.tool(index)) else {
+        return Vec::new();
+    };
+    let access = |name: &str, is_write: bool, is_table: bool| Access {
+        step: index,
+        server: tool.server.to_string(),
+        name: name.to_owned(),
+        is_write,
+        is_table,
+    };
+    let verb = tool.name.split(['_', '-', '.']).next().unwrap_or_default();
+    let verbs = [
+        "write", "create", "edit", "append", "move", "delete", "remove", "copy", "save", "put",
+    ];
+    let is_writer = !tool.annotations.read_only && verbs.contains(&verb);
+    let mut found = Vec::new();
+    for (key, text) in texts(&step.args) {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        if let Some(table) = written_table(&words) {
+            found.push(access(&table, true, true));
+        } else if words
+            .first()
+            .is_some_and(|word| is_word(word, &["select", "with"]))
+        {
+            found.extend(read_tables(&words).map(|table| access(&table, false, true)));
+        } else if ["path", "file", "source", "destination"]
+            .iter()
+            .any(|word| key.contains(word))
+            && text.contains('/')
+            && !text.contains('\u{0}')
+        {
+            found.push(access(text.trim_end_matches('/'), is_writer, false));
+        }
+    }
+    found
+}
+
+/// The literal texts of the arguments by name, with a null character in place of each reference.
+fn texts(args: &Node) -> Vec<(String, String)> {
+    let text = |node: &Node| match &node.kind {
+        NodeKind::Literal(Value::Text(text)) => Some(text.to_string()),
+        NodeKind::Text(parts) => Some(
+            parts
+                .iter()
+                .map(|part| match part {
+                    TextPart::Literal(text) => &**text,
+                    TextPart::Reference(_) => "\u{0}",
+                })
+                .collect(),
+        ),
+        NodeKind::Literal(_) | NodeKind::Reference(_) | NodeKind::List(_) | NodeKind::Object(_) => {
+            None
+        }
+    };
+    match &args.kind {
+        NodeKind::Object(fields) => fields
+            .iter()
+            .filter_map(|field| Some((field.key.to_lowercase(), text(&field.value)?)))
+            .collect(),
+        NodeKind::Literal(Value::Object(fields)) => fields
+            .iter()
+            .filter_map(|(key, value)| Some((key.to_lowercase(), value.as_text()?.to_string())))
+            .collect(),
+        NodeKind::Literal(_) | NodeKind::Reference(_) | NodeKind::Text(_) | NodeKind::List(_) => {
+            Vec::new()
+        }
+    }
+}
+
+fn is_word(word: &str, words: &[&str]) -> bool {
+    words.iter().any(|other| word.eq_ignore_ascii_case(other))
+}
+
+/// The table that the statement of SQL in `words` writes.
+fn written_table(words: &[&str]) -> Option<String> {
+    let (verb, rest) = words.split_first()?;
+    let is_written = is_word(
+        verb,
+        &[
+            "create", "insert", "update", "delete", "drop", "alter", "replace",
+        ],
+    );
+    let fillers = [
+        "table",
+        "temp",
+        "temporary",
+        "if",
+        "not",
+        "exists",
+        "into",
+        "or",
+        "replace",
+        "ignore",
+        "from",
+    ];
+    let name = rest.iter().find(|word| !is_word(word, &fillers))?;
+    let is_certain = is_word(verb, &["update"])
+        || rest.first().is_some_and(|word| {
+            is_word(word, &["table", "temp", "temporary", "into", "or", "from"])
+        });
+    (is_written && is_certain).then(|| table(name))?
+}
+
+/// The tables that the query in `words` reads.
+fn read_tables<'w>(words: &'w [&'w str]) -> impl Iterator<Item = String> + 'w {
+    let pairs = words.iter().zip(words.iter().skip(1));
+    pairs.filter_map(|(word, name)| is_word(word, &["from", "join"]).then(|| table(name))?)
+}
+
+/// The name of a table in a word of a statement, such as `visits(day` or `"visits";`.
+fn table(word: &str) -> Option<String> {
+    let is_part = |sign: char| sign.is_alphanumeric() || sign == '_' || sign == '.';
+    let word = word.trim_start_matches(['"', '\'', '`', '[']);
+    let end = word.find(|sign| !is_part(sign)).unwrap_or(word.len());
+    let name = word.get(..end)?;
+    (!name.is_empty()).then(|| name.to_lowercase())
+}
+
+/// Warns of `read`, without a default, of the step `on` whose failure the run survives, in a step that needs other steps as well.
+pub(super) fn check_read(
+    resolved: &ResolvedPlan<'_>,
+    (usage, on): (&ReferenceUse<'_>, u32),
+    read: &Read,
+    reporter: &mut Reporter<'_>,
+) {
+    let (Source::Step(_), Missing::Fail) = (&read.source, &read.missing) else {
+        return;
+    };
+    let (Some((index, step)), Some(other)) = (usage.step, resolved.step(on)) else {
+        return;
+    };
+    let needs_others = resolved
+        .resolved_steps
+        .get(index as usize)
+        .is_some_and(|checked| checked.dependencies.len() > 1);
+    let survives = matches!(other.on_error, OnError::Continue);
+    if index == on || !survives || !needs_others || step.when.is_some() {
+        return;
+    }
+    if reporter.count_if_full(Severity::Warning) {
+        return;
+    }
+    let text = usage.reference.shown();
+    let message = format!(
+        "`{}` is skipped if `{}` fails, whose `on_error` lets the run continue",
+        step.id, other.id
+    );
+    let place = usage.reference.place;
+    let diagnostic = reporter.warning(Code::SkippedWithOthers, place, message);
+    let inside = text
+        .strip_prefix("${")
+        .and_then(|text| text.strip_suffix('}'));
+    reporter.push(match inside {
+        Some(inside) if !inside.contains(' ') => diagnostic.help(format!(
+            "write `${{{inside} ?? ''}}` to run it without this value"
+        )),
+        Some(_) | None => diagnostic.help("a default behind `??` stands in for the value"),
+    });
+}
