@@ -148,6 +148,7 @@ fn hostile_texts_are_shown_as_text() {
         run: &run,
         steps: &[],
         history: &History::default(),
+        entries: &[],
         output: Some(&output),
     }));
     for text in [drawing.svg(None), page] {
@@ -212,6 +213,7 @@ fn timeline(total: Duration, succeeded: &[bool]) -> String {
         run: &run,
         steps: &[],
         history: &History::new(&entries),
+        entries: &entries,
         output: None,
     }))
 }
