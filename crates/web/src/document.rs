@@ -81,6 +81,12 @@ const SCRIPT_SPACES: &[(&str, &str)] = &[
     (", {", ",{"),
     (": (", ":("),
     (": '", ":'"),
+    ("', ", "',"),
+    ("if (", "if("),
+    ("for (", "for("),
+    (" * ", "*"),
+    ("}, ", "},"),
+    (": [", ":["),
 ];
 
 /// The document, and the value of its `Content-Security-Policy`.
