@@ -115,7 +115,7 @@ pub(crate) enum Command {
     /// Exit status: that of the run, as of `run`; 130 if its process died, or after Ctrl-C.
     #[command(visible_alias = "watch")]
     Attach(AttachArguments),
-    /// Cancel a run in progress, even if another process drives it, or a run that waits.
+    /// Cancel a run in progress, even if another process drives it.
     ///
     /// Its calls in flight are cancelled, and nothing new starts; `resume` continues it later. The command returns once the process is asked, or
     /// once a run that no process drives is cancelled.

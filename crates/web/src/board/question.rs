@@ -166,7 +166,7 @@ impl CallArguments {
         let mut open = open.into_iter();
         let question = open.find(|question| question.at.to_string() == address)?;
         Some(Self {
-            digest: question.digest().into(),
+            digest: question.digest(),
             arguments_shown: call_view::arguments(&question.subject.args),
             arguments: question.subject.args,
         })
