@@ -287,7 +287,7 @@ fn a_step_that_waits_for_a_person_has_a_bar_of_its_own() {
     }));
     assert!(image.contains("class=\"person\""), "{image}");
     assert!(
-        image.contains("a: waits for a person, 3s so far"),
+        image.contains("a: waits for a person, 3.0s so far"),
         "{image}"
     );
 }
