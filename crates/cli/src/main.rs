@@ -120,7 +120,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             }
             Command::Logs(arguments) => runs::logs::logs(&arguments, printer),
             Command::Attach(arguments) => Box::pin(runs::follow::attach(&arguments, printer)).await,
-            Command::Cancel(arguments) => runs::follow::cancel(&arguments, printer),
+            Command::Cancel(arguments) => runs::follow::cancel(&arguments, printer).await,
             Command::Diff(arguments) => runs::diff::diff(&arguments, printer),
             Command::Export(arguments) => runs::exchange::export(&arguments, printer),
             Command::Import(arguments) => runs::exchange::import(&arguments, printer),

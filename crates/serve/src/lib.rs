@@ -47,4 +47,4 @@ pub use plans::create::PlanWriter;
 pub use planwright_planner::tools::{search, signatures};
 pub use settings::{ExternalValueSource, GatewayMode, GatewaySettings};
 pub use tokens::{ServeError, StoredToken, TokenFile};
-pub use view::RunPage;
+pub use view::{PageRequest, RunPage};

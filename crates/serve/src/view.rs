@@ -2,8 +2,9 @@
 //! and decide, but no model.
 //!
 //! A client passes the results of tools to its model without their `_meta`, and to the view with it. So actions of the view need a
-//! token from `_meta`: one for each client to read, and one for each waiting call to decide about it, which is valid once. All
-//! gateways over one store derive the same tokens from its key.
+//! token from `_meta`: one for each run to read it, and one for each waiting call to decide about it, which is valid once. All
+//! gateways over one store derive the same tokens for an authenticated client from its key. A client without authentication is any
+//! program of the user, so its tokens are valid in the process that issued them only.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -27,7 +28,7 @@ pub(crate) const ADDRESS: &str = "ui://planwright/run";
 pub(crate) const READ_VIEW: &str = "read_run_view";
 pub(crate) const DECIDE_CALL: &str = "decide_call";
 
-/// The field of `_meta` with the token to read.
+/// The field of `_meta` with the run of the view, if it has one, and the token to read.
 const READING: &str = "planwright/view";
 /// The field of `_meta` with the tokens to decide, by the digest of the call.
 const DECIDING: &str = "planwright/decide";
@@ -40,65 +41,84 @@ pub trait RunPage: Send + Sync {
     /// Returns the HTML document.
     fn document(&self) -> String;
 
-    /// Answers a read request of the page. `path` is relative to its API, `client` is `None` for the local user. Returns the HTTP
-    /// status and the body of the response.
+    /// Answers a read request of the page. `client` is `None` for the local user. Returns the HTTP status and the body of the response.
     fn read(
         &self,
         client: Option<String>,
-        path: String,
-        body: Option<Value>,
+        request: PageRequest,
     ) -> BoxFuture<'static, (u16, Value)>;
 
     /// Stores decisions.
     fn decide(&self, client: Option<String>, body: Value) -> BoxFuture<'static, (u16, Value)>;
 }
 
-/// The tokens of views: keyed digests of the client and the purpose.
+/// A read request of the page.
+#[derive(Debug)]
+pub struct PageRequest {
+    /// The run of the view, which may read no other; `None` for the view of a checked plan.
+    pub run: Option<String>,
+    /// The path relative to the API of the page.
+    pub path: String,
+    /// The body.
+    pub body: Option<Value>,
+}
+
+/// The tokens of views: keyed digests of the client, the run and the purpose.
 #[derive(Debug)]
 pub(crate) struct ViewTokens {
+    /// The key for authenticated clients, which all gateways over a store share.
     key: SealKey,
+    /// The key of this process, for clients without authentication.
+    process_key: SealKey,
     /// The tokens for decisions that this process has accepted, in order.
     used: Mutex<IndexSet<Arc<str>>>,
 }
 
 impl ViewTokens {
-    /// Creates tokens that are derived from the key of a store.
-    pub(crate) fn new(key: SealKey) -> Self {
+    /// Creates tokens that are derived from the key of a store, and from that of this process.
+    pub(crate) fn new(key: SealKey, process_key: SealKey) -> Self {
         Self {
             key,
+            process_key,
             used: Mutex::default(),
         }
     }
 
-    /// Returns the token to read.
-    fn read_token(&self, client: &ClientId) -> Arc<str> {
-        self.token(client, READING, "")
+    /// Returns the token to read a run; without a run, to check and convert plans.
+    fn read_token(&self, client: &ClientId, run: Option<&str>) -> Arc<str> {
+        self.token(client, READING, run, "")
     }
 
-    /// Returns the tokens for decisions about the calls with these digests.
-    fn decision_tokens(&self, client: &ClientId, digests: &[Arc<str>]) -> Object {
+    /// Returns the tokens for decisions about the calls of a run with these digests.
+    fn decision_tokens(&self, client: &ClientId, run: &str, digests: &[Arc<str>]) -> Object {
         let tokens = digests.iter().map(|digest| {
-            let token = self.token(client, DECIDING, digest);
+            let token = self.token(client, DECIDING, Some(run), digest);
             (Arc::clone(digest), Value::Text(token))
         });
         tokens.collect()
     }
 
-    fn token(&self, client: &ClientId, purpose: &str, digest: &str) -> Arc<str> {
+    fn token(&self, client: &ClientId, purpose: &str, run: Option<&str>, digest: &str) -> Arc<str> {
+        let key = match owner(client) {
+            Some(_) => &self.key,
+            None => &self.process_key,
+        };
+        let run = run.map_or(Value::Null, Value::from);
+        let [purpose, client, digest] = [purpose, client.as_str(), digest].map(Value::from);
         // Seals of arguments never have this form: they are objects.
-        let parts = [purpose, client.as_str(), digest].map(Value::from);
-        self.key.seal(&Value::list(parts))
+        key.seal(&Value::list([purpose, client, run, digest]))
     }
 
-    fn may_read(&self, client: &ClientId, token: &str) -> bool {
-        is_same(&self.read_token(client), token)
+    fn may_read(&self, client: &ClientId, run: Option<&str>, token: &str) -> bool {
+        is_same(&self.read_token(client, run), token)
     }
 
     /// Marks the tokens of these digests as used. Returns false and marks none if one of them is wrong or used.
-    fn take(&self, client: &ClientId, tokens_of_call: &[(Arc<str>, Arc<str>)]) -> bool {
+    fn take(&self, client: &ClientId, run: &str, tokens_of_call: &[(Arc<str>, Arc<str>)]) -> bool {
         let mut used = self.lock();
         let is_valid = |(digest, token): &(Arc<str>, Arc<str>)| {
-            is_same(&self.token(client, DECIDING, digest), token) && !used.contains(token)
+            is_same(&self.token(client, DECIDING, Some(run), digest), token)
+                && !used.contains(token)
         };
         if !tokens_of_call.iter().all(is_valid) {
             return false;
@@ -152,16 +172,29 @@ impl PlanHost {
             Some(key) => key,
             None => random()?,
         };
-        Ok(self.view_tokens.get_or_init(|| ViewTokens::new(key)))
+        let process_key = random()?;
+        let tokens = || ViewTokens::new(key, process_key);
+        Ok(self.view_tokens.get_or_init(tokens))
     }
 
-    /// Adds the token to read to the result of a tool that has the view.
+    /// Adds the token to read its run, if it has one, to the result of a tool that has the view.
     pub(crate) fn with_view_token(&self, client: &GatewayClient, result: Value) -> Value {
         if self.page_for(client).is_none() {
             return result;
         }
         match self.view_tokens() {
-            Ok(tokens) => with_meta(&result, READING, Value::Text(tokens.read_token(&client.id))),
+            Ok(tokens) => {
+                let run = run_of(&result);
+                let mut view = Object::default();
+                view.insert(
+                    "token".into(),
+                    Value::Text(tokens.read_token(&client.id, run.as_deref())),
+                );
+                if let Some(run) = run {
+                    view.insert("run".into(), Value::Text(run));
+                }
+                with_meta(&result, READING, Value::from(view))
+            }
             Err(error) => {
                 tracing::warn!("the view has no token: {}", error.0);
                 result
@@ -175,16 +208,23 @@ impl PlanHost {
         let page = self.page_for(&call.client).ok_or_else(only_for_views)?;
         let text = |name: &str| call.arguments.get(name).and_then(Value::as_text);
         let tokens = self.view_tokens()?;
-        if !text("token").is_some_and(|token| tokens.may_read(&call.client.id, token)) {
+        let run = text("run");
+        if !text("token").is_some_and(|token| tokens.may_read(&call.client.id, run, token)) {
             return Err(only_for_views());
         }
         let path = text("path").ok_or_else(|| BadRequest("`path` is missing".to_owned()))?;
         let body = text("body").map(Value::from_json).transpose();
         let body = body.map_err(|error| not_json("body", &error))?;
-        let (status, body) = page
-            .read(owner(&call.client.id), path.to_owned(), body)
-            .await;
-        let tokens = tokens.decision_tokens(&call.client.id, &digests(&body));
+        let request = PageRequest {
+            run: run.map(str::to_owned),
+            path: path.to_owned(),
+            body,
+        };
+        let (status, body) = page.read(owner(&call.client.id), request).await;
+        let Some(run) = run else {
+            return Ok(answer(status, body));
+        };
+        let tokens = tokens.decision_tokens(&call.client.id, run, &digests(&body));
         Ok(with_meta(
             &answer(status, body),
             DECIDING,
@@ -213,8 +253,10 @@ impl PlanHost {
                 Some((Arc::from(digest), Arc::from(token)))
             })
             .collect();
+        let run = body.get("run").and_then(Value::as_text);
         let tokens_of_call = tokens_of_call.filter(|tokens_of_call| {
-            !decided.is_empty() && view_tokens.take(&call.client.id, tokens_of_call)
+            !decided.is_empty()
+                && run.is_some_and(|run| view_tokens.take(&call.client.id, run, tokens_of_call))
         });
         let Some(tokens_of_call) = tokens_of_call else {
             return Err(only_for_views());
@@ -268,7 +310,23 @@ fn not_json(name: &str, error: &impl std::fmt::Display) -> BadRequest {
 }
 
 fn only_for_views() -> BadRequest {
-    BadRequest("only the view of the run calls this tool: a person decides there".to_owned())
+    BadRequest(
+        "only the view of the run calls this tool, with the token of that run from this process"
+            .to_owned(),
+    )
+}
+
+/// Returns the run that a result of a tool with the view is about. A plan that takes long is a task, which has the id of its run.
+fn run_of(result: &Value) -> Option<Arc<str>> {
+    let of_result = result
+        .get("structuredContent")
+        .and_then(|content| content.get("run"));
+    let of_task = || {
+        let task = result.get("task").unwrap_or(result);
+        task.get("taskId")
+    };
+    let run = of_result.or_else(of_task)?.as_text()?;
+    Some(run.into())
 }
 
 /// Returns the digests of the calls in an answer that wait for a decision, and of their plans.
@@ -324,7 +382,7 @@ pub(crate) fn read_run_view() -> serde_json::Value {
         "title": "Read for the view of a run",
         "description": "For the view of a run.",
         "inputSchema": {"type": "object", "properties": {
-            "path": {"type": "string"}, "body": {"type": "string"}, "token": {"type": "string"}
+            "run": {"type": "string"}, "path": {"type": "string"}, "body": {"type": "string"}, "token": {"type": "string"}
         }, "required": ["path", "token"]},
         "annotations": {"readOnlyHint": true, "openWorldHint": false},
         "_meta": {"ui": {"resourceUri": ADDRESS, "visibility": ["app"]}}
@@ -359,30 +417,41 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_are_those_of_the_store_for_one_client_and_one_call() {
-        let key = || SealKey::new([7; 32]);
-        let (tokens, replica) = (ViewTokens::new(key()), ViewTokens::new(key()));
-        let (ada, bob) = (ClientId::new("ada"), ClientId::new("bob"));
+    fn tokens_are_those_of_one_client_run_and_call() {
+        let key = |byte| SealKey::new([byte; 32]);
+        let tokens = ViewTokens::new(key(7), key(1));
+        let replica = ViewTokens::new(key(7), key(2));
+        let (ada, bob, local) = (
+            ClientId::new("ada"),
+            ClientId::new("bob"),
+            ClientId::local(),
+        );
         let digests = ["1", "2"].map(Arc::<str>::from);
-        let own = tokens.decision_tokens(&ada, &digests);
-        let tokens_of_call = |digest: &str, of: &str| -> [(Arc<str>, Arc<str>); 1] {
-            [(
-                digest.into(),
-                own.get(of).unwrap().as_text().unwrap().into(),
-            )]
+        let tokens_of_call = |of: &str, client: &ClientId| -> [(Arc<str>, Arc<str>); 1] {
+            let own = tokens.decision_tokens(client, "r", &digests);
+            let token = own.get(of).unwrap().as_text().unwrap();
+            [(of.into(), token.into())]
         };
-        let read_token = tokens.read_token(&ada);
-        assert!(replica.may_read(&ada, &read_token));
-        assert!(!tokens.may_read(&bob, &read_token));
-        assert!(!tokens.take(&ada, &[("1".into(), read_token)]));
-        assert!(!tokens.take(&bob, &tokens_of_call("1", "1")));
-        assert!(!tokens.take(&ada, &tokens_of_call("1", "2")));
-        assert!(tokens.take(&ada, &tokens_of_call("1", "1")));
-        assert!(!tokens.take(&ada, &tokens_of_call("1", "1")));
-        tokens.give_back(&tokens_of_call("1", "1"));
-        assert!(tokens.take(&ada, &tokens_of_call("1", "1")));
-        assert!(replica.take(&ada, &tokens_of_call("2", "2")));
-        let elsewhere = ViewTokens::new(SealKey::new([8; 32]));
-        assert!(!elsewhere.take(&ada, &tokens_of_call("2", "2")));
+        let read_token = tokens.read_token(&ada, Some("r"));
+        assert!(replica.may_read(&ada, Some("r"), &read_token));
+        assert!(!tokens.may_read(&ada, Some("q"), &read_token));
+        assert!(!tokens.may_read(&ada, None, &read_token));
+        assert!(!tokens.may_read(&bob, Some("r"), &read_token));
+        let of_process = tokens.read_token(&local, Some("r"));
+        assert!(tokens.may_read(&local, Some("r"), &of_process));
+        assert!(!replica.may_read(&local, Some("r"), &of_process));
+        let call = tokens_of_call("1", &ada);
+        assert!(!tokens.take(&ada, "r", &[("1".into(), read_token)]));
+        assert!(!tokens.take(&bob, "r", &call));
+        assert!(!tokens.take(&ada, "q", &call));
+        assert!(!tokens.take(&ada, "r", &[("2".into(), Arc::clone(&call[0].1))]));
+        assert!(tokens.take(&ada, "r", &call));
+        assert!(!tokens.take(&ada, "r", &call));
+        tokens.give_back(&call);
+        assert!(tokens.take(&ada, "r", &call));
+        assert!(replica.take(&ada, "r", &tokens_of_call("2", &ada)));
+        assert!(!replica.take(&local, "r", &tokens_of_call("2", &local)));
+        let elsewhere = ViewTokens::new(key(8), key(1));
+        assert!(!elsewhere.take(&ada, "r", &tokens_of_call("2", &ada)));
     }
 }

@@ -93,6 +93,27 @@ function exactNumbers(value, isData) {
   return value;
 }
 
+/** The keys that an object of valid JSON has twice: readers take the last one, and a person may have read the first. */
+function repeatedKeys(text) {
+  const found = new Set();
+  const open = [];
+  for (let index = 0; index < text.length; index += 1) {
+    const at = text[index];
+    if (at === '{' || at === '[') open.push(new Set());
+    else if (at === '}' || at === ']') open.pop();
+    else if (at === '"') {
+      const end = endOfText(text, index);
+      if (/^\s*:/.test(text.slice(end, end + 20))) {
+        const key = JSON.parse(text.slice(index, end));
+        if (open.at(-1).has(key)) found.add(key);
+        open.at(-1).add(key);
+      }
+      index = end - 1;
+    }
+  }
+  return [...found];
+}
+
 /** Writes a value as JSON, with the numbers as they were read. */
 const writeJson = (value, indent) => JSON.stringify(value, null, indent)?.replace(EXACT_TEXT, '$1');
 
@@ -172,7 +193,9 @@ function pathSource(request) {
     resume: (id, changes) => request(`runs/${part(id)}/resume`, changes),
     inbox: () => request('inbox'),
     decide: (decision) => request('decisions', decision),
+    callArguments: (id, at) => request(`runs/${part(id)}/calls/${part(at)}`),
     checkArguments: (call) => request('check_arguments', call),
+    checkOutput: (step) => request('check_output', step),
     diff: (a, b) => request(`diff${query({ a, b })}`),
     checkPlan: (body) => request('plan/check', body),
     convertPlan: (body) => request('plan/convert', body),

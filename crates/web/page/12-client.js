@@ -2,11 +2,10 @@
 // frame and passes its calls on to the gateway's tools `read_run_view` and `decide_call`.
 
 /**
- * The intervals at which the run on the screen and the inbox are read, in ms. The extension has no stream of events. They are read by
- * `read_run_view`, since the gateway counts what `get_run` returns as read by the model, and its results must not carry tokens to decide.
+ * The interval at which the run is read, in ms. The extension has no stream of events. It is read by `read_run_view`, since the gateway counts
+ * what `get_run` returns as read by the model, and its results must not carry tokens to decide.
  */
 const RUN_INTERVAL = 1000;
-const INBOX_INTERVAL = 3000;
 /** The height that the view asks for, in pixels, where the client lets it choose: its screens fill what they get, and scroll. */
 const VIEW_HEIGHT = 640;
 
@@ -44,7 +43,8 @@ function clientSource() {
   let opened;
   let refused;
   let isRefused = false;
-  let token = new Promise((resolve, reject) => {
+  /** The run of the view, if it has one, and the token to read it. */
+  let key = new Promise((resolve, reject) => {
     opened = resolve;
     refused = (message) => { isRefused = true; reject(new SourceError(message, null, 0)); };
   });
@@ -63,16 +63,15 @@ function clientSource() {
     const found = result._meta?.['planwright/view'];
     if (found) {
       opened(found);
-      token = Promise.resolve(found);
+      key = Promise.resolve(found);
       // The page starts again, whatever the client sent before.
       if (isRefused) dispatchEvent(new HashChangeEvent('hashchange'));
       isRefused = false;
     } else refused('the client passed the result on without its `_meta`, which has the key of the view');
     // A person who writes a decision stays with it.
     if (document.querySelector('.decide textarea')) return;
-    // A plan that takes long is a task at first, which has the id of its run.
-    const run = result.structuredContent?.run ?? result.taskId ?? result.task?.taskId;
-    if (run) go(`#/run/${encodeURIComponent(run)}/graph`);
+    if (live.value.config) live.set({ config: { ...live.value.config, view: found ?? {} } });
+    if (found?.run) go(`#/run/${encodeURIComponent(found.run)}/graph`);
     else if (input?.plan) {
       const text = typeof input.plan === 'string' ? input.plan : writeJson(input.plan, 2);
       checkedPlan = { text, result: result.structuredContent ?? {} };
@@ -107,7 +106,8 @@ function clientSource() {
     return body;
   }
 
-  const read = async (path, body) => call('read_run_view', { path, token: await token, ...(body === undefined ? {} : { body: writeJson(body) }) });
+  const read = async (path, body) => call('read_run_view', { ...await key, path, ...(body === undefined ? {} : { body: writeJson(body) }) });
+  const readRun = (id) => read(`runs/${encodeURIComponent(id)}`);
   const say = (text) => channel.request('ui/message', { role: 'user', content: [{ type: 'text', text }] });
   const notHere = async () => {
     throw new SourceError('a view inside a client only reads and decides', 'do it with `planwright ui`, or ask the model', 0);
@@ -133,6 +133,11 @@ function clientSource() {
   return {
     ...pathSource(read),
     openSession: async () => {},
+    config: async () => ({ ...await read('config'), view: await key }),
+    inbox: async () => {
+      const { run } = await key;
+      return run ? readRun(run) : { questions: [] };
+    },
     checkPlan: async (body) => {
       const drawn = await read('plan/check', body);
       if (body.text !== checkedPlan?.text) return drawn;
@@ -156,7 +161,7 @@ function clientSource() {
       return decided;
     },
     run: async (id) => {
-      const data = await read(`runs/${encodeURIComponent(id)}`);
+      const data = await readRun(id);
       return { ...data, can_cancel: false, can_resume: !data.run.pid && ['failed', 'waiting', 'cancelled', 'interrupted'].includes(data.run.status) };
     },
     cancel: notHere,
@@ -167,11 +172,14 @@ function clientSource() {
       return { run };
     },
     runPlan: notHere,
-    watch: (run, after, listener) => pollEvents(read, run, listener),
+    watch: (run, after, listener) => pollEvents(async () => {
+      const { run: own } = await key;
+      return own && readRun(own);
+    }, run, listener),
   };
 }
 
-/** Reads the run and the inbox again and again, and calls `listener` as a stream of events would. */
+/** Reads the run again and again, and calls `listener` as a stream of events would. */
 function pollEvents(read, run, listener) {
   let known = null;
   let size = null;
@@ -179,41 +187,32 @@ function pollEvents(read, run, listener) {
   let wake = () => {};
   let isOpen = null;
 
-  async function poll(path, apply) {
+  async function poll() {
     try {
-      const data = await read(path);
+      const data = await read();
       if (stopped) return;
       if (isOpen !== true) listener('connection', { state: 'open' });
       isOpen = true;
-      apply(data);
+      if (!data) return;
+      // The process that has the run, and decisions, change without an entry of its journal.
+      const now = JSON.stringify([data.seq, data.run, data.questions.map(({ digest, decision }) => [digest, decision])]);
+      if (now === known) return;
+      known = now;
+      const last = size;
+      size = JSON.stringify([data.graph?.nodes.length, data.revisions?.length]);
+      listener('inbox', data);
+      if (run) listener('run', { ...data, grew: last !== null && last !== size });
     } catch (error) {
       if (stopped) return;
-      if (isOpen !== false) listener('connection', { state: 'lost', delay: INBOX_INTERVAL });
+      if (isOpen !== false) listener('connection', { state: 'lost', delay: RUN_INTERVAL });
       isOpen = false;
       console.warn('planwright: the gateway was not reached', error);
     }
   }
 
   async function follow() {
-    let inbox = 0;
     while (!stopped) {
-      if (!document.hidden) {
-        if (run) {
-          await poll(`runs/${encodeURIComponent(run)}`, (data) => {
-            // The process that has the run, and decisions, change without an entry of its journal.
-            const now = JSON.stringify([data.seq, data.run, data.questions.map(({ digest, decision }) => [digest, decision])]);
-            if (now === known) return;
-            known = now;
-            const last = size;
-            size = JSON.stringify([data.graph?.nodes.length, data.revisions?.length]);
-            listener('run', { ...data, grew: last !== null && last !== size });
-          });
-        }
-        if (Date.now() - inbox >= INBOX_INTERVAL) {
-          inbox = Date.now();
-          await poll('inbox', (data) => listener('inbox', data));
-        }
-      }
+      if (!document.hidden) await poll();
       await new Promise((resolve) => {
         wake = resolve;
         setTimeout(resolve, RUN_INTERVAL);

@@ -91,6 +91,7 @@ function applyEvent(kind, data) {
     const denied = data.state === 'denied';
     live.set({ connection: data, denied, opened: live.value.opened + (data.state === 'open' ? 1 : 0) });
     if (data.state === 'open') refreshInbox();
+    if (data.state === 'open' && bench.value.error?.status === 0) checkBench();
   } else if (kind === 'runs') {
     for (const row of data.changed) {
       live.value.rows.set(row.id, row);

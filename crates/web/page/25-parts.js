@@ -22,8 +22,10 @@ function Dialog({ title, onClose, children, wide }) {
   useLayoutEffect(() => {
     const node = dialog.current;
     node.showModal();
+    // The browser's way back changes what is behind the dialog.
+    addEventListener('hashchange', onClose);
     // A dialog that is removed without being closed does not return the focus, and nothing else can have it while it is open.
-    return () => node.close();
+    return () => { removeEventListener('hashchange', onClose); node.close(); };
   }, []);
   return html`<dialog ref=${dialog} class=${wide ? 'wide' : ''} aria-labelledby="dialog-title"
       onCancel=${(event) => { event.preventDefault(); onClose(); }}
@@ -105,9 +107,9 @@ const focusDetails = () => document.querySelector('[data-detail]')?.focus();
 function VirtualList(props) {
   const { length, rowHeight, row, rowClass, selected, onSelect, label, header, width, onKey, overlay } = props;
   const [element, view] = useViewport();
-  // As many rows wherever the list is: a row that leaves the window lends its nodes to the one that enters it, and none moves in the
-  // document, since the browser would lay it out again.
-  const slots = Math.ceil(view.height / rowHeight) + 13;
+  // As many rows wherever and however high the list is: a row that leaves the window lends its nodes to the one that enters it, and none
+  // moves in the document, since the browser would lay it out again, and a click would reach another row than the one it began on.
+  const slots = Math.ceil(innerHeight / rowHeight) + 13;
   const first = Math.max(0, Math.min(length, Math.floor(view.top / rowHeight)) - 6);
   const last = Math.min(length, first + slots);
   const head = header ? rowHeight : 0;

@@ -36,11 +36,12 @@ function RunHeader({ shown, at }) {
   const { run } = shown;
   const [dialog, setDialog] = useState(null);
   const inputs = Object.keys(shown.inputs);
+  const { view } = live.value.config;
   // The button that resumed or cancelled the run is gone.
   useEffect(() => refocus('main'), [shown.can_resume, shown.can_cancel]);
   return html`<header class="run-header">
     <div class="title">
-      <a class="up soft" href="#/runs">Runs</a>
+      ${!view && html`<a class="up soft" href="#/runs">Runs</a>`}
       <h1 id="screen-title" title=${shown.title?.length > 80 ? oneLine(shown.title, 2000) : null}><${Text} of=${shown.title ?? run.plan ?? 'Unnamed plan'} line /></h1>
       <code class="soft" title=${run.id}>${run.id.slice(0, 8)}</code>
     </div>
@@ -58,7 +59,7 @@ function RunHeader({ shown, at }) {
       ${shown.revisions.length > 0 && html`<button class="quiet small" onClick=${() => setDialog('revisions')}>${count(shown.revisions.length, 'revision')}</button>`}
     </div>
     <div class="actions">
-      <button onClick=${() => setDialog('compare')}>Compare…</button>
+      ${!view && html`<button onClick=${() => setDialog('compare')}>Compare…</button>`}
       ${shown.can_resume && html`<button onClick=${() => setDialog('resume')}>Resume…</button>`}
       ${shown.can_cancel && html`<button class="danger" onClick=${() => setDialog('cancel')}>Cancel…</button>`}
     </div>
@@ -97,9 +98,9 @@ function CancelDialog({ run, onClose }) {
     onClose();
   });
   return html`<${Dialog} title="Cancel this run?" onClose=${onClose}>
-    <p>Calls in flight may still end; nothing new starts. You can resume the run later.</p>
+    <p>${run.pid ? 'Calls in flight may still end; nothing new starts.' : 'Nothing is called, and its calls wait no more.'} You can resume the run later.</p>
     <${ErrorNote} error=${action.error} />
-    <footer><button onClick=${onClose}>Leave it running</button>
+    <footer><button onClick=${onClose}>Leave it</button>
       <button class="danger primary" disabled=${action.busy} onClick=${cancel}>Cancel the run</button></footer>
   <//>`;
 }

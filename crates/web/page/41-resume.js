@@ -18,11 +18,8 @@ function ResumeDialog({ shown, at, first, onClose }) {
   const set = Object.create(null);
   let invalid = null;
   for (const address of wanted('set')) {
-    try {
-      set[address] = readJson(values.get(address) ?? '', true);
-    } catch {
-      invalid = address;
-    }
+    if (values.has(address)) set[address] = values.get(address).value;
+    else invalid = address;
   }
   const resume = () => action.run(async () => {
     const choices = { retry: wanted('retry'), skip: wanted('skip'), set };
@@ -43,18 +40,20 @@ function ResumeDialog({ shown, at, first, onClose }) {
         ${CHOICES.map(([key, name]) => html`<label><input type="radio" name=${`resume-${state.at}`} value=${key}
           checked=${(choices.get(state.at) ?? 'as_is') === key} onChange=${() => setChoices(new Map(choices).set(state.at, key))} /><span>${name}</span></label>`)}
       </fieldset>
-      ${choices.get(state.at) === 'set' && html`<label class="stack">Output of the step, as JSON
-        <textarea rows="3" spellcheck=${false} class="code" value=${values.get(state.at) ?? ''}
-          aria-invalid=${invalid === state.at ? 'true' : null}
-          onInput=${(event) => setValues(new Map(values).set(state.at, event.target.value))}></textarea></label>
-        <${HiddenCharacters} of=${values.get(state.at) ?? ''} />`}
+      ${choices.get(state.at) === 'set' && html`<${JsonEditor} label="Output of the step, as JSON" initial="" fits="The output fits the tool's schema."
+        check=${(output) => source.checkOutput({ run: shown.id, at: state.at, output })} onChange=${(value) => setValues((before) => {
+          const next = new Map(before);
+          if (value) next.set(state.at, value);
+          else next.delete(state.at);
+          return next;
+        })} />`}
       ${choices.get(state.at) === 'retry' && state.status === 'unknown' && html`<p class="caution">
         The earlier call was sent, and its outcome is unknown: a retry may repeat its effect.</p>`}
     </li>`)}</ul>`}
     ${live.value.config?.passphrase && wanted('retry').length > 0 && html`<label class="stack">Passphrase
       <input type="password" autocomplete="off" value=${secret} onInput=${(event) => setSecret(event.target.value)} /></label>`}
     <${ErrorNote} error=${action.error} />
-    ${invalid && html`<p class="soft" role="status">The value of <code>${oneLine(invalid, 60)}</code> is not JSON yet.</p>`}
+    ${invalid && html`<p class="soft" role="status"><code>${oneLine(invalid, 60)}</code> has no value yet.</p>`}
     <footer><button onClick=${onClose}>Close</button>
       <button class="primary" disabled=${action.busy || invalid !== null} onClick=${resume}>Resume the run</button></footer>
   <//>`;

@@ -76,13 +76,13 @@ function InboxScreen({ parameters }) {
       ${questions.length > 0 && html`<${Search} value=${text} onInput=${setText} label="Search the inbox" />`}</header>
     <p class="sr" role="status">${said}</p>
     <${ErrorNote} error=${error} />
-    <${Undelivered} decided=${decided} />
     ${(isLoaded || rows.length > 0) && html`<${Split} side=${side} label="The call" onClose=${isWide ? null : () => replaceRoute('#/inbox')}>
       ${rows.length > 0 ? html`<${VirtualList} length=${rows.length} rowHeight=${72} row=${row} rowClass="question-row" selected=${rows.indexOf(open)}
         label="Calls that wait for a decision" onSelect=${(index) => select(rows[index])} />`
     : questions.length > 0 ? html`<${Empty} title="No call matches">Change the search.<//>`
       : html`<${Empty} title="Nothing waits for you">${said || 'A call that needs an approval appears here, from every run of every process.'}<//>`}
     <//>`}
+    <${Undelivered} decided=${decided} />
   </section>`;
 }
 
@@ -167,6 +167,9 @@ function Question({ question, all, end, isMine, passphrase, onDecided, onRefused
   const waiting = members[scope] ?? [];
   const calls = end ? [question] : hasChanged ? [] : waiting.filter((call) => chosen.has(call.digest));
   const further = waiting.length - calls.length;
+  const whole = useLoad(() => wholeArguments(calls.slice(0, shown)), [calls.slice(0, shown).map((call) => call.digest).join()]);
+  const isWhole = (call) => !call.is_cut || whole.data?.has(call.digest);
+  const [shownCalls, isShown] = [calls.map((call) => ({ ...call, ...whole.data?.get(call.digest) })), shown >= calls.length && calls.every(isWhole)];
   const tools = calls.filter((call, index) => calls.findIndex((other) => other.server === call.server && other.tool === call.tool) === index);
   const choose = (key) => {
     setScope(key);
@@ -189,14 +192,21 @@ function Question({ question, all, end, isMine, passphrase, onDecided, onRefused
       <input type="radio" name="scope" value=${key} checked=${scope === key} onChange=${() => choose(key)} /><span>${name}</span></label>`)}</fieldset>`}
     ${further > 0 && !hasChanged && !end && html`<p class="caution" role="alert">${count(further, 'further call')} of the ${scope.replace(/\d/, '')} ${further === 1 ? 'waits' : 'wait'} since you chose. <button class="small" onClick=${() => choose(scope)}>Show all</button></p>`}
     ${scope === 'plan' && html`<${WholePlan} question=${question} />`}
-    ${calls.length === 1 && html`<${QuestionCall} question=${calls[0]} />`}
-    ${calls.length > 1 && html`<${QuestionCalls} calls=${calls} shown=${shown} setShown=${setShown} />`}
+    <${ErrorNote} error=${whole.error} retry=${whole.reload} />
+    ${calls.length === 1 && (isShown ? html`<${QuestionCall} question=${shownCalls[0]} />` : html`<${Busy} what="the arguments" />`)}
+    ${calls.length > 1 && html`<${QuestionCalls} calls=${shownCalls} shown=${shown} setShown=${setShown} />`}
     ${tools.map((call) => html`<${ToolSays} question=${call} isOnly=${tools.length === 1} />`)}
     ${question.earlier?.length > 0 && html`<section><h3>Earlier decisions about this step</h3><ul>${question.earlier.map((entry) => html`<li>
       <strong>${DECISIONS[entry.decision] ?? oneLine(entry.decision, 20)}</strong> <code><${Text} of=${entry.at} line /></code> <span class="soft"><${Time} at=${entry.time} /></span>
       ${entry.because && html` <${Text} of=${entry.because} />`}</li>`)}</ul></section>`}
-    ${calls.length > 0 && (!end || (mode && !isMine)) && html`<${Decide} question=${calls[0]} calls=${calls} isOpen=${!end} isShown=${shown >= calls.length} plan=${scope === 'plan' ? question.plan_digest : null} mode=${mode} setMode=${setMode} passphrase=${passphrase} onDecided=${onDecided} onRefused=${onRefused} />`}
+    ${calls.length > 0 && (!end || (mode && !isMine)) && html`<${Decide} question=${shownCalls[0]} calls=${calls} isOpen=${!end} isShown=${isShown} plan=${scope === 'plan' ? question.plan_digest : null} mode=${mode} setMode=${setMode} passphrase=${passphrase} onDecided=${onDecided} onRefused=${onRefused} />`}
   </article>`;
+}
+
+/** The whole arguments of calls, by the digest: lists and events have the beginning of long ones. */
+async function wholeArguments(calls) {
+  const loaded = await Promise.all(calls.filter((call) => call.is_cut).map((call) => source.callArguments(call.run, call.at)));
+  return new Map(loaded.map((call) => [call.digest, { ...call, is_cut: false }]));
 }
 
 /** What the approval of a whole plan is bound to, beside the calls that wait now. */
@@ -279,14 +289,15 @@ function Decide({ question, calls, isOpen, isShown, plan, mode, setMode, passphr
 
   return html`<footer class="decide">
     <${ErrorNote} error=${action.error} />
-    ${mode === 'change' && html`<${ArgumentsEditor} question=${question} onChange=${setChanged} field=${field} />`}
+    ${mode === 'change' && html`<${JsonEditor} label="Arguments, as JSON" initial=${escapeInvisible(writeJson(question.arguments ?? {}, 2))} field=${field} onChange=${setChanged}
+      fits="The arguments fit the tool's schema." check=${(value) => source.checkArguments({ run: question.run, server: question.server, tool: question.tool, arguments: value })} />`}
     ${mode === 'reject' && html`<label class="stack">Reason, which the plan's author sees
       <textarea ref=${field} rows="2" value=${reason} onInput=${(event) => setReason(event.target.value)}></textarea></label>`}
     ${passphrase && isOpen && html`<label class="stack">Passphrase<input type="password" autocomplete="off" value=${secret} onInput=${(event) => setSecret(event.target.value)} /></label>`}
     ${isOpen && html`<div class="buttons">
       ${mode === null && html`${isShown ? html`<button class="primary" data-decide="approve" disabled=${action.busy || (passphrase && !secret)} onClick=${() => decide('approve')}>
           ${plan ? 'Approve the whole plan' : many ? `Approve ${count(calls.length, 'call')}` : 'Approve'}</button>` : html`<p class="soft">Show all calls before you approve them.</p>`}
-        ${!many && !plan && html`<button data-decide="change" onClick=${() => { setChanged(null); setMode('change'); }}>Change…</button>`}
+        ${!many && !plan && isShown && html`<button data-decide="change" onClick=${() => { setChanged(null); setMode('change'); }}>Change…</button>`}
         ${!plan && html`<button class="danger" data-decide="reject" onClick=${() => setMode('reject')}>${many ? `Reject ${count(calls.length, 'call')}…` : 'Reject…'}</button>`}`}
       ${mode === 'change' && html`<button class="primary" disabled=${action.busy || !changed || (passphrase && !secret)} onClick=${() => decide('change')}>Approve with changes</button>
         <button onClick=${() => setMode(null)}>Back</button>`}
@@ -299,12 +310,14 @@ function Decide({ question, calls, isOpen, isShown, plan, mode, setMode, passphr
 /** The delay between the last key and the check of a text, in ms. */
 const CHECK_DELAY = 180;
 
-/** An editor for the arguments of a call, with what the tool's schema finds wrong as you type. */
-function ArgumentsEditor({ question, onChange, field }) {
-  const [text, setText] = useState(() => escapeInvisible(writeJson(question.arguments ?? {}, 2)));
+/** An editor of JSON, with what `check` finds wrong with the value as you type; `onChange` gets `{value}`, or null as long as there is something. */
+function JsonEditor({ label, initial, check, fits, onChange, field }) {
+  const [text, setText] = useState(initial);
   const [findings, setFindings] = useState(null);
   const [error, setError] = useState(null);
+  const id = useMemo(() => `findings-${Math.random()}`, []);
   useEffect(() => {
+    if (!text.trim()) return undefined;
     let value;
     try {
       value = readJson(text, true);
@@ -313,20 +326,22 @@ function ArgumentsEditor({ question, onChange, field }) {
       return undefined;
     }
     let isCurrent = true;
-    const timer = setTimeout(() => source.checkArguments({ run: question.run, server: question.server, tool: question.tool, arguments: value }).then((data) => {
+    const timer = setTimeout(() => check(value).then((data) => {
       if (!isCurrent) return;
+      const twice = repeatedKeys(text).map((key) => ({ pointer: '', message: `the key \`${key}\` is there twice` }));
+      const found = [...data.findings, ...twice];
       setError(null);
-      setFindings(data.findings);
-      onChange(data.findings.length ? null : { value });
-    }, (problem) => isCurrent && setError(problem)), CHECK_DELAY);
+      setFindings(found);
+      onChange(found.length ? null : { value });
+    }, (problem) => { if (isCurrent) { setFindings(null); setError(problem); } }), CHECK_DELAY);
     return () => { isCurrent = false; clearTimeout(timer); };
   }, [text]);
-  return html`<div class="stack"><label class="stack">Arguments, as JSON
-      <textarea ref=${field} class="code" rows=${Math.min(18, text.split('\n').length + 1)} spellcheck=${false} value=${text} aria-describedby="argument-findings"
+  return html`<div class="stack"><label class="stack">${label}
+      <textarea ref=${field} class="code" rows=${Math.min(18, text.split('\n', 18).length + 1)} spellcheck=${false} value=${text} aria-describedby=${id}
         aria-invalid=${findings?.length ? 'true' : null} onInput=${(event) => { setText(event.target.value); onChange(null); }}></textarea></label>
     <${ErrorNote} error=${error} />
     <${HiddenCharacters} of=${text} />
-    <ul id="argument-findings" class="findings" aria-live="polite">${findings?.length === 0
-      ? html`<li class="soft">The arguments fit the tool's schema.</li>`
+    <ul id=${id} class="findings" aria-live="polite">${findings?.length === 0
+      ? html`<li class="soft">${fits}</li>`
       : findings?.slice(0, 50).map((finding) => html`<li><${Icon} status="failed" />${finding.pointer && html`<code>${oneLine(finding.pointer, 120)}</code> `}<${Message} of=${finding.message} /></li>`)}</ul></div>`;
 }

@@ -81,7 +81,7 @@ function Convert({ state, dialects }) {
   const { data, error, busy } = useLoad(() => (state.text.trim() && target ? source.convertPlan(body) : Promise.resolve(null)), [state.checked, target]);
   return html`<div class="pane"><div class="filters"><label for="convert-to">Convert to</label>
       <select id="convert-to" value=${target} onChange=${(event) => setTo(event.target.value)}>${targets.map(({ name }) => html`<option value=${name} selected=${name === target}>${name}</option>`)}</select>
-      ${typeof data?.text === 'string' && html`<${Copy} text=${() => data.text} label="Copy the plan" /><button class="small" onClick=${() => editBench({ text: data.text, dialect: target })}>Edit this one</button>`}</div>
+      ${typeof data?.text === 'string' && html`<${Copy} text=${() => data.text} label="Copy the plan" /><button class="small" onClick=${() => { editBench({ text: data.text, dialect: target }); document.querySelector('[data-editor]').focus(); }}>Edit this one</button>`}</div>
     <${ErrorNote} error=${error} />
     ${!data && !busy && !error && html`<${Empty} title="Nothing to convert">Write, paste or open a plan.<//>`}
     ${data?.losses?.length > 0 && html`<section><h3>${count(data.losses.length, 'part')} that ${oneLine(target, 30)} cannot express</h3><ul class="findings">${data.losses.map((loss) => html`<li>
@@ -123,9 +123,9 @@ function BenchRun({ state, config, isSound }) {
     <label class="stack">Inputs, as a JSON object
       <textarea class="code" rows="4" spellcheck=${false} value=${state.inputs} aria-invalid=${inputs.error ? 'true' : null} aria-describedby="inputs-error"
         placeholder="{}" onInput=${(event) => editBench({ inputs: event.target.value })}></textarea></label>
-    <p id="inputs-error" class="soft" role="status">${inputs.error ?? ''}</p>
+    <p id="inputs-error" class="soft" role="status">${inputs.error ?? ''}</p><${HiddenCharacters} of=${state.inputs} />
     ${state.result?.inputs?.length > 0 && html`<dl class="grid">${state.result.inputs.map((input) => html`<${Field} label=${html`<code><${Text} of=${input.name} line /></code>`}>
-      ${oneLine(schemaKind(input.schema), 80)}${input.required ? ', required' : html`, default <code>${brief(input.default, 80)}</code>`}<//>`)}</dl>`}
+      ${oneLine(schemaKind(input.schema, input.schema), 80)}${input.required ? ', required' : html`, default <code>${brief(input.default, 80)}</code>`}<//>`)}</dl>`}
     <div class="buttons">
       <button class="primary" disabled=${!isReady} onClick=${() => start('dry')}>Dry run</button>
       ${canRun && html`<button disabled=${action.busy || !inputs.value || !(isSound || script)} onClick=${() => start('simulated')}>Run with simulated tools</button>

@@ -55,11 +55,15 @@ function Tool({ tool }) {
 }
 
 /** The type of a schema in a few words. */
-function schemaKind(part) {
+function schemaKind(part, root, depth = 5) {
   if (!isComposite(part)) return 'any';
   if (Array.isArray(part.enum)) return part.enum.slice(0, 12).map((value) => writeJson(value)).join(' | ');
-  const type = Array.isArray(part.type) ? part.type.join(' | ') : part.type ?? (part.$ref ? String(part.$ref).split('/').pop() : 'any');
-  return type === 'array' ? `list of ${schemaKind(part.items)}` : type;
+  const choices = part.anyOf ?? part.oneOf;
+  if (Array.isArray(choices) && depth) return [...new Set(choices.slice(0, 12).map((choice) => schemaKind(choice, root, depth - 1)))].join(' | ');
+  const target = depth && /^#\/(.*)/.exec(part.$ref)?.[1].split('/').reduce((value, name) => value?.[name.replaceAll('~1', '/').replaceAll('~0', '~')], root);
+  if (target) return schemaKind(target, root, depth - 1);
+  const type = Array.isArray(part.type) ? part.type.join(' | ') : part.type ?? 'any';
+  return type === 'array' ? `list of ${schemaKind(part.items, root, depth)}` : type;
 }
 
 /** The properties of an object schema as a table. */
@@ -69,7 +73,7 @@ function Properties({ schema }) {
   const required = new Set(Array.isArray(schema.required) ? schema.required : []);
   return html`<table class="properties"><thead><tr><th scope="col">Name</th><th scope="col">Type</th><th scope="col">Meaning</th></tr></thead>
     <tbody>${properties.slice(0, 200).map(([name, part]) => html`<tr><th scope="row"><code><${Text} of=${name} line /></code>${required.has(name) && html` <span class="badge">required</span>`}</th>
-      <td class="soft">${oneLine(schemaKind(part), 120)}</td><td><${Text} of=${part?.description ?? ''} line /></td></tr>`)}</tbody></table>`;
+      <td class="soft">${oneLine(schemaKind(part, schema), 120)}</td><td><${Text} of=${part?.description ?? ''} line /></td></tr>`)}</tbody></table>`;
 }
 
 function PlansScreen({ parameters }) {

@@ -8,6 +8,12 @@ const SCREENS = [
   ['plans', 'Plans', 'p'],
 ];
 
+/** The screens that a session has, with their names. The view of a client has its own run alone, or a plan that was checked. */
+function screensOf({ view, can_run: canRun } = {}) {
+  if (view) return view.run ? [['runs', 'Run'], ...SCREENS.slice(1, 3)] : [SCREENS[2]];
+  return canRun === false ? SCREENS.slice(0, 3) : SCREENS;
+}
+
 /** The last route, to which the page returns after a token in the address. */
 let lastRoute = '#/runs';
 
@@ -77,7 +83,7 @@ function App() {
     <header class="top">
       <a class="brand" href="#/runs" aria-label="Planwright, runs"><svg viewBox="0 0 16 16" aria-hidden="true"><rect width="16" height="16" rx="4" class="full" />
           <path d="M5 4.5v7M5 8h3.2A2.8 2.8 0 0 0 11 5.2v-.7" class="cut" /><circle cx="5" cy="11.5" r="1.6" class="hole" /><circle cx="11" cy="4.5" r="1.6" class="hole" /></svg><span>Planwright</span></a>
-      <nav aria-label="Screens">${SCREENS.filter(([key]) => state.config?.can_run !== false || !['tools', 'plans'].includes(key)).map(([key, name]) => html`<a href=${`#/${key}`}
+      <nav aria-label="Screens">${screensOf(state.config ?? undefined).map(([key, name]) => html`<a href=${`#/${key}`}
         aria-current=${key === screen || (key === 'runs' && ['run', 'diff'].includes(screen)) ? 'page' : null}>${name}${key === 'inbox' && state.questions.length > 0
           ? html` <span class="badge" aria-label=${`${state.questions.length} waiting`}>${state.questions.length.toLocaleString('en')}</span>` : null}</a>`)}</nav>
       <${Connection} state=${state} />
@@ -114,6 +120,8 @@ function Screen({ screen, parts, parameters }) {
   if (screen === 'workbench') return html`<${WorkbenchScreen} parameters=${parameters} />`;
   if (screen === 'tools') return html`<${ToolsScreen} parameters=${parameters} />`;
   if (screen === 'plans') return html`<${PlansScreen} parameters=${parameters} />`;
+  const { view } = live.value.config;
+  if (view) return view.run ? html`<${RunScreen} key=${view.run} id=${view.run} tab="graph" parameters=${parameters} />` : html`<${WorkbenchScreen} parameters=${parameters} />`;
   return html`<${RunsScreen} parameters=${parameters} />`;
 }
 
@@ -139,7 +147,7 @@ const CONNECTIONS = { open: ['live', 'succeeded'], connecting: ['connecting', 'p
 
 function Connection({ state }) {
   const [name, status] = CONNECTIONS[state.connection.state];
-  return html`<span class="connection soft" role="status"><${Icon} status=${status} /><span>${name}</span></span>`;
+  return html`<span class="connection soft" role="status"><${Icon} status=${status} /><span>${name}${state.config?.client && html` as <${Text} of=${state.config.client} line />`}</span></span>`;
 }
 
 /** Says that the connection is lost, what the page does, and since when its data may be old. */

@@ -17,7 +17,7 @@ use crate::error::{ApiError, blocking};
 use crate::plans::PlanCache;
 use crate::session::RunOwner;
 
-pub(crate) use question::Question;
+pub(crate) use question::{CallArguments, Question};
 pub(crate) use row::RunRow;
 
 use known::{KnownRun, KnownRuns};

@@ -48,7 +48,8 @@ const STYLE_SPACES: &[(&str, &str)] = &[
     ("}\n", "}"),
 ];
 
-/// Spaces of the script that are left out, with their replacements. No text in the script has them.
+/// Parts of the script with shorter replacements: spaces that are left out, and the word of variables that do not change. No text in the script
+/// has them.
 const SCRIPT_SPACES: &[(&str, &str)] = &[
     (" => ", "=>"),
     (" === ", "==="),
@@ -62,6 +63,30 @@ const SCRIPT_SPACES: &[(&str, &str)] = &[
     (") {", "){"),
     ("{ ", "{"),
     (" }", "}"),
+    ("{\n", "{"),
+    ("\n}", "}"),
+    (";\n", ";"),
+    (",\n", ","),
+    ("\n<", "<"),
+    (">\n", ">"),
+    ("const ", "let "),
+    (" + ", "+"),
+    (" - ", "-"),
+    (" < ", "<"),
+    (" > ", ">"),
+    (" += ", "+="),
+    ("), ", "),"),
+    ("], ", "],"),
+    (", [", ",["),
+    (", {", ",{"),
+    (": (", ":("),
+    (": '", ":'"),
+    ("', ", "',"),
+    ("if (", "if("),
+    ("for (", "for("),
+    (" * ", "*"),
+    ("}, ", "},"),
+    (": [", ":["),
 ];
 
 /// The document, and the value of its `Content-Security-Policy`.

@@ -140,6 +140,9 @@ impl From<StoredRunError> for ApiError {
             } => Self::bad(message).help(format!("did you mean `{near}`?")),
             StoredRunError::Hidden(_) => Self::conflict(message)
                 .help("resume it on the command line, which takes `--var NAME=VALUE`"),
+            StoredRunError::WrongOutput { .. } => {
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, message)
+            }
             StoredRunError::NoDialect
             | StoredRunError::Outdated
             | StoredRunError::Unsound
@@ -153,6 +156,7 @@ impl From<StoredRunError> for ApiError {
             | StoredRunError::Doubt { .. }
             | StoredRunError::ServerRuns { .. }
             | StoredRunError::Done(_)
+            | StoredRunError::Ended
             | StoredRunError::UnknownStep { near: None, .. }
             | StoredRunError::AmbiguousStep { .. }
             | StoredRunError::Twice(_) => Self::conflict(message),

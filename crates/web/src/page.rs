@@ -28,7 +28,7 @@ use crate::streams::OpenStreams;
 use crate::tools::PageTools;
 
 /// The largest body of a request, in bytes.
-pub(crate) const MAX_BODY: usize = 4 * 1024 * 1024;
+const MAX_BODY: usize = 4 * 1024 * 1024;
 
 /// Marks the ways of untrusted and private values in a drawing of a plan, with the labels of the results that the plan does not compute.
 pub type FlowMarker = dyn Fn(&mut Drawing, &CheckedPlan, &ResultLabels) + Send + Sync;

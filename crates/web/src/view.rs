@@ -21,6 +21,8 @@ const READ_WITH_BODY: [&str; 3] = ["check_arguments", "plan/check", "plan/conver
 /// A request of the page to its server.
 #[derive(Clone, Debug)]
 pub struct ViewRequest {
+    /// The run of the view, which may read no other; `None` for the view of a checked plan.
+    pub run: Option<String>,
     /// The path below `/api/`, with its query.
     pub path: String,
     /// The body.
@@ -34,6 +36,24 @@ pub struct ViewAnswer {
     pub status: u16,
     /// The answer; `{"error": {"message", "help"}}` for a failure.
     pub body: Value,
+}
+
+impl ViewRequest {
+    /// Returns true if the request reads the run of the view, or nothing of any run. A stream of events would never end, so it is no such
+    /// request.
+    fn is_of_view(&self, path: &str) -> bool {
+        if path == "check_arguments" {
+            let run = self.body.as_ref().and_then(|body| body.get("run"));
+            return self.run.is_some() && run.and_then(Value::as_str) == self.run.as_deref();
+        }
+        let of_run = self.run.as_deref().and_then(|run| {
+            let rest = path.strip_prefix("runs/")?.strip_prefix(run)?;
+            Some(rest.is_empty() || rest.starts_with('/'))
+        });
+        of_run.unwrap_or_else(|| {
+            matches!(path, "config" | "plan/check" | "plan/convert") || path.starts_with("codes/")
+        })
+    }
 }
 
 impl Page {
@@ -63,9 +83,13 @@ impl Page {
         };
         // The path as the routes see it, without its query.
         let path = uri.path().trim_start_matches('/');
-        // A stream of events would never end.
-        if request.body.is_some() && !READ_WITH_BODY.contains(&path) || path == "events" {
+        if request.body.is_some() && !READ_WITH_BODY.contains(&path) {
             let error = ApiError::new(StatusCode::FORBIDDEN, "a view of a client reads only");
+            return answer(error.into_response()).await;
+        }
+        if !request.is_of_view(path) {
+            let message = "a view of a client reads its own run only";
+            let error = ApiError::new(StatusCode::FORBIDDEN, message);
             return answer(error.into_response()).await;
         }
         self.ask(client, request).await
@@ -74,8 +98,12 @@ impl Page {
     /// Stores the decisions of `body`, as `POST /api/decisions` does.
     pub async fn decide(&self, client: Option<&str>, body: Value) -> ViewAnswer {
         let path = "decisions".to_owned();
-        let body = Some(body);
-        self.ask(client, ViewRequest { path, body }).await
+        let request = ViewRequest {
+            run: None,
+            path,
+            body: Some(body),
+        };
+        self.ask(client, request).await
     }
 
     async fn ask(&self, client: Option<&str>, request: ViewRequest) -> ViewAnswer {

@@ -117,9 +117,10 @@ pub(crate) enum Command {
     Attach(AttachArguments),
     /// Cancel a run in progress, even if another process drives it.
     ///
-    /// Its calls in flight are cancelled, and nothing new starts; `resume` continues it later. The command returns once the process is asked.
+    /// Its calls in flight are cancelled, and nothing new starts; `resume` continues it later. The command returns once the process is asked, or
+    /// once a run that no process drives is cancelled.
     ///
-    /// Exit status: 0 asked, 2 no process drives the run.
+    /// Exit status: 0 asked or cancelled, 2 the run has ended.
     Cancel(CancelArguments),
     /// Replay a run from its journal without any calls, and verify that it decides the same.
     ///

@@ -39,12 +39,7 @@ struct FollowedRun<'a> {
 
 impl<'a> FollowedRun<'a> {
     fn open(store: &'a Store, run: &RunId) -> Result<Self, CommandError> {
-        let no_tools = Planwright::over(Tools {
-            catalog: Arc::new(Catalog::default()),
-            backend: Arc::new(Backends::new()),
-            policy: Policy::new(),
-        });
-        let watch = no_tools.with_store(store).watch(run.as_str());
+        let watch = without_tools(store).watch(run.as_str());
         Ok(Self {
             store,
             watch: watch?,
@@ -284,20 +279,45 @@ fn followed_address(
     }
 }
 
+/// The run service over a store, without tools.
+fn without_tools(store: &Store) -> Planwright {
+    let no_tools = Planwright::over(Tools {
+        catalog: Arc::new(Catalog::default()),
+        backend: Arc::new(Backends::new()),
+        policy: Policy::new(),
+    });
+    no_tools.with_store(store)
+}
+
+/// Cancels a run that waits, or that was interrupted, and that no process drives.
+async fn cancel_idle(store: &Store, run: &RunId, printer: Printer) -> Result<Exit, CommandError> {
+    let run = without_tools(store).cancel_idle(run.as_str())?;
+    let id = run.id().clone();
+    let short = store::short_id(&id);
+    let summary = run.finish().await;
+    if let Some(error) = summary.journal_error {
+        return Err(CommandError::new(format!(
+            "the run `{short}` cannot be cancelled: {error}"
+        )));
+    }
+    printer.status(&format!("the run `{short}` is cancelled"));
+    Ok(Exit::Success)
+}
+
 /// `planwright cancel RUN`
-pub(crate) fn cancel(arguments: &CancelArguments, printer: Printer) -> Result<Exit, CommandError> {
+pub(crate) async fn cancel(
+    arguments: &CancelArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
     let store = store::open(&arguments.store, printer)?;
     let run = find_run(&store, Some(&arguments.run))?.id;
     let by = environment::variable("USER");
     let short = store::short_id(&run);
-    let asked = store.request_cancel(run.as_str(), by, store::now());
-    let holder = asked.map_err(|error| match error {
-        StoreError::Idle { .. } => {
-            CommandError::new(format!("no process drives the run `{short}`"))
-                .hint("`planwright runs` lists the runs with their status")
-        }
-        error => store::explain(error),
-    })?;
+    let holder = match store.request_cancel(run.as_str(), by, store::now()) {
+        Ok(holder) => holder,
+        Err(StoreError::Idle { .. }) => return cancel_idle(&store, &run, printer).await,
+        Err(error) => return Err(store::explain(error)),
+    };
     printer.status(&format!(
         "{holder} was asked to cancel the run `{short}`; `planwright attach {short}` shows its end"
     ));

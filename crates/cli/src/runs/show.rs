@@ -99,6 +99,7 @@ pub(crate) fn show(
         run: &drawn,
         steps,
         history: &history,
+        entries: &stored.entries,
         output: (replayed.as_ref())
             .filter(|_| has_ended)
             .map(|replayed| &replayed.summary.output),

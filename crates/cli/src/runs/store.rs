@@ -195,10 +195,14 @@ impl From<StoredRunError> for CommandError {
             StoredRunError::Done(_) => {
                 explained.hint("a plan that changes the step runs it again: `--plan FILE`")
             }
+            StoredRunError::WrongOutput { .. } => {
+                explained.hint("`planwright show RUN --as source` shows the plan; `--skip STEP` leaves the step without an output")
+            }
             StoredRunError::UnknownStep {
                 near: Some(near), ..
             } => explained.hint(format!("did you mean `{near}`?")),
             StoredRunError::NoDialect
+            | StoredRunError::Ended
             | StoredRunError::Outdated
             | StoredRunError::Unsound
             | StoredRunError::OtherPlan

@@ -6,7 +6,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use planwright::config::Config;
 use planwright::core::Value;
-use planwright_serve::RunPage;
+use planwright_serve::{PageRequest, RunPage};
 use planwright_store::Store;
 use planwright_web::{NoTools, Page, ViewAnswer, ViewRequest};
 
@@ -32,16 +32,15 @@ impl RunPage for View {
     fn read(
         &self,
         client: Option<String>,
-        path: String,
-        body: Option<Value>,
+        request: PageRequest,
     ) -> BoxFuture<'static, (u16, Value)> {
         let page = self.0.clone();
-        let body = body.as_ref().map(Into::into);
-        async move {
-            let request = ViewRequest { path, body };
-            answered(page.read(client.as_deref(), request).await)
-        }
-        .boxed()
+        let request = ViewRequest {
+            run: request.run,
+            path: request.path,
+            body: request.body.as_ref().map(Into::into),
+        };
+        async move { answered(page.read(client.as_deref(), request).await) }.boxed()
     }
 
     fn decide(&self, client: Option<String>, body: Value) -> BoxFuture<'static, (u16, Value)> {

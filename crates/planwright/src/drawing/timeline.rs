@@ -127,7 +127,13 @@ impl TimelineV1 {
                 }
             }
         }
-        waits(entries, &mut bars);
+        bars.extend(waits(entries).iter().map(|wait| {
+            let status = match wait.end {
+                Some(_) => "succeeded",
+                None => "running",
+            };
+            TimelineBarV1::new(wait.at, "wait", wait.since, wait.end, status)
+        }));
         bars.sort_by(|one, other| {
             let start = one.start_ms.total_cmp(&other.start_ms);
             start.then_with(|| (&one.at, one.kind).cmp(&(&other.at, other.kind)))
@@ -171,17 +177,20 @@ impl TimelineBarV1 {
     }
 }
 
-/// Adds the waits for people. A wait ends with the decision, or with the process that asked.
-fn waits(entries: &[Entry], bars: &mut Vec<TimelineBarV1>) {
+/// A wait of a call for a person.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PersonWait<'a> {
+    pub(super) at: &'a Arc<Address>,
+    pub(super) since: Duration,
+    /// The end; none as long as it lasts.
+    pub(super) end: Option<Duration>,
+}
+
+/// Returns the waits for people, by their start. A wait ends with the decision, or with the process that asked.
+pub(super) fn waits(entries: &[Entry]) -> Vec<PersonWait<'_>> {
     let mut open: HashMap<&Arc<Address>, Duration> = HashMap::new();
-    let mut add = |at: &Arc<Address>, since: Duration, end: Option<Duration>| {
-        let status = if end.is_some() {
-            "succeeded"
-        } else {
-            "running"
-        };
-        bars.push(TimelineBarV1::new(at, "wait", since, end, status));
-    };
+    let mut waits = Vec::new();
+    let mut add = |at, since, end| waits.push(PersonWait { at, since, end });
     for entry in entries {
         match &entry.record {
             Record::Asked { at, .. } => {
@@ -215,6 +224,8 @@ fn waits(entries: &[Entry], bars: &mut Vec<TimelineBarV1>) {
     for (at, since) in open {
         add(at, since, None);
     }
+    waits.sort_by_cached_key(|wait| (wait.since, wait.at.to_string()));
+    waits
 }
 
 /// The steps that determined the duration: from the one that ended last, back to the dependency that ended last, and so on.

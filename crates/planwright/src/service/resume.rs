@@ -35,6 +35,7 @@ pub struct Resume {
     guards: Option<Guards>,
     secrets: Vec<Arc<str>>,
     secret_values: SecretValues,
+    is_cancelled: bool,
 }
 
 impl Resume {
@@ -54,6 +55,7 @@ impl Resume {
             waits: false,
             options: None,
             guards: None,
+            is_cancelled: false,
         }
     }
 
@@ -146,6 +148,12 @@ impl Resume {
         self
     }
 
+    /// Ends the run as cancelled in place of continuing it: nothing is called.
+    pub(super) fn cancelled(mut self) -> Self {
+        self.is_cancelled = true;
+        self
+    }
+
     /// Resumes the run in the tokio runtime that this is called in.
     ///
     /// # Errors
@@ -175,6 +183,7 @@ impl Resume {
             guards,
             secrets,
             secret_values,
+            is_cancelled,
         } = self;
         // A store accepts the beginning of an id, which is only for people.
         let info = store.run(id.as_str()).map_err(StoredRunError::from)?;
@@ -239,6 +248,7 @@ impl Resume {
                 leased,
                 prepared: Box::new(prepared),
             },
+            is_cancelled,
             ..RunSpec::new(plan)
         })
     }

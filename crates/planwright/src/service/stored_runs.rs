@@ -4,21 +4,23 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use planwright_core::plan::{Action, PlanTarget};
-use planwright_core::{CheckedPlan, Plan, PlanConsent};
+use planwright_core::{CheckedPlan, Plan, PlanConsent, Policy, Tool};
 use planwright_dialects::Dialect as _;
 use planwright_dialects::native::Native;
-use planwright_engine::RunId;
 use planwright_engine::journal::Entry;
 use planwright_engine::{Approver, Decision};
-use planwright_store::{EntryWatcher, LeaseHolder, RunFilter, RunInfo, Store, StoreError};
+use planwright_engine::{Backends, RunId, RunStatus};
+use planwright_store::{
+    EntryWatcher, LeaseHolder, RunFilter, RunInfo, RunState, Store, StoreError,
+};
 
 use super::store_link::now;
-use super::{Error, Planwright, RunStorage, RunView};
+use super::{Error, Planwright, Run, RunStorage, RunView, Tools};
 use crate::format::{LibraryPlanV1, PlanTextV1, ToolSourcesV1};
 use crate::loaded_plan::LoadedPlan;
 use crate::stored::{
-    Decider, NewStoredRun, OpenQuestion, StoreApprover, StoredRunError, approve_plan,
-    open_questions,
+    Decider, NewStoredRun, OpenQuestion, StoreApprover, StoredRun, StoredRunError, approve_plan,
+    open_questions, tools_of,
 };
 
 impl Planwright {
@@ -162,6 +164,33 @@ impl Planwright {
     pub fn cancel_stored(&self, run: &str, by: Option<String>) -> Result<LeaseHolder, Error> {
         let asked = self.store()?.request_cancel(run, by, now());
         Ok(asked.map_err(StoredRunError::from)?)
+    }
+
+    /// Ends a stored run that no process drives as cancelled: it is resumed over the tools that it had, none of which is opened or called.
+    /// Await [`Run::finish`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Resume::start`](super::Resume::start); [`StoredRunError::Ended`] if there is nothing to cancel.
+    pub fn cancel_idle(&self, run: &str) -> Result<Run, Error> {
+        let store = self.store()?;
+        let info = store.run(run).map_err(StoredRunError::from)?;
+        if !matches!(
+            info.state,
+            RunState::Open | RunState::Ended(RunStatus::Waiting)
+        ) {
+            return Err(StoredRunError::Ended.into());
+        }
+        let plan = StoredRun::read(store, info.id.as_str())?.latest_plan()?;
+        let tools = tools_of(&plan);
+        let catalog = tools.iter().map(|tool| Tool::clone(tool));
+        let unopened = self.with_tools(Tools {
+            catalog: Arc::new(catalog.collect()),
+            backend: Arc::new(Backends::new()),
+            policy: Policy::new().allow_all_releases(),
+        });
+        let resume = unopened.without_learning().resume(store, info.id);
+        resume.plan(plan).cancelled().start()
     }
 
     fn store(&self) -> Result<&Store, Error> {

@@ -7,9 +7,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use futures::future::{BoxFuture, pending};
-use planwright_core::Value;
 use planwright_core::place::push_pointer_segment;
 use planwright_core::schema::{Schema, SchemaViolationKind, part_at};
+use planwright_core::{CheckedPlan, Value};
 use planwright_engine::Decision;
 use planwright_engine::RunId;
 use planwright_engine::approval::{ApprovalRequest, Approver, CallSubject};
@@ -21,6 +21,7 @@ use serde::Serialize;
 use tokio::sync::{Mutex, watch};
 
 use super::{Decider, StoredRun, StoredRunError};
+use crate::argument_sources::step_at;
 
 /// An approver by the decisions in the store about the calls of one run: it uses the unused decision about exactly this call.
 /// Calls without one are left to [another approver](Self::or), or postponed.
@@ -386,6 +387,42 @@ pub struct ArgumentViolation {
     pub pointer: String,
     /// The description, as one clause.
     pub message: String,
+}
+
+/// The parts of `value` that the tool of the step at `at` never returns, by its output schema. Empty if the tool declares none, and for steps
+/// that call no tool. The output of a whole loop is the list of the outputs of its items, or null for those that failed.
+pub fn output_violations(
+    plan: &CheckedPlan,
+    at: &Address,
+    value: &Value,
+) -> Vec<ArgumentViolation> {
+    let Some((step, checked)) = step_at(plan, at) else {
+        return Vec::new();
+    };
+    let Some(tool) = checked.tool.as_ref().filter(|tool| !tool.output.is_any()) else {
+        return Vec::new();
+    };
+    if step.for_each.is_none() || at.item.is_some() {
+        return argument_violations(&tool.output, value);
+    }
+    let Some(items) = value.as_list() else {
+        return vec![ArgumentViolation {
+            pointer: String::new(),
+            message: "the output of a loop is a list".to_owned(),
+        }];
+    };
+    let items = items.iter().enumerate().filter(|(_, item)| !item.is_null());
+    items
+        .flat_map(|(index, item)| {
+            let violations = argument_violations(&tool.output, item);
+            violations
+                .into_iter()
+                .map(move |violation| ArgumentViolation {
+                    pointer: format!("/{index}{}", violation.pointer),
+                    ..violation
+                })
+        })
+        .collect()
 }
 
 /// The parts of `args` that a tool with the schema `input` does not take. The placeholder of a secret reveals nothing about the secret, so

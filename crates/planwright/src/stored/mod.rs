@@ -17,6 +17,7 @@ mod streamed;
 pub use self::comparison::{compare_runs, listing};
 pub use self::decisions::{
     ArgumentViolation, OpenQuestion, StoreApprover, argument_violations, open_questions,
+    output_violations,
 };
 pub use new_run::{NewStoredRun, process, tools_of};
 pub use passphrase::{ConfirmedPassphrase, Decider, Passphrase, PassphraseError};

@@ -15,7 +15,10 @@ use planwright_engine::options::RunOptions;
 use planwright_engine::run::{Choice, History, PastCall, redacted_inputs};
 use planwright_store::Store;
 
-use super::{EarlierConsents, OrphanedServers, StoredRun, StoredRunError, process, tools_of};
+use super::{
+    EarlierConsents, OrphanedServers, StoredRun, StoredRunError, output_violations, process,
+    tools_of,
+};
 use crate::format::{ChoiceV1, PlanTextV1, ProcessV1, RetainedStepV1};
 
 /// A request to resume a stored run.
@@ -200,7 +203,8 @@ pub fn changed(before: &CheckedPlan, now: &CheckedPlan) -> Vec<StepId> {
 /// that are in this form stay as they are.
 ///
 /// # Errors
-/// A choice names no step of the plan or the history, several steps, a step that has succeeded, or a step that another choice names.
+/// A choice names no step of the plan or the history, several steps, a step that has succeeded, or a step that another choice names, or it
+/// sets an output that the tool of the step never returns.
 pub fn resolve_choices(
     plan: &CheckedPlan,
     history: &History,
@@ -212,6 +216,14 @@ pub fn resolve_choices(
         let end = history.past(&at).and_then(|past| past.settled.as_ref());
         if end.is_some_and(|end| end.status == StepStatus::Succeeded) {
             return Err(StoredRunError::Done(step.to_string()));
+        }
+        if let Choice::Set(value) = &choice
+            && let Some(violation) = output_violations(plan, &at, value).into_iter().next()
+        {
+            return Err(StoredRunError::WrongOutput {
+                step: step.to_string(),
+                violation,
+            });
         }
         let at = Arc::from(at.to_string());
         if resolved.iter().any(|(other, _)| *other == at) {

@@ -14,7 +14,7 @@ use planwright_engine::run::{History, contains_mask};
 use planwright_engine::{Durations, RunStatus};
 use planwright_store::{Store, StoreError};
 
-use super::{EarlierConsents, PassphraseError, RetainedResults, tools_of};
+use super::{ArgumentViolation, EarlierConsents, PassphraseError, RetainedResults, tools_of};
 use crate::format::{
     FlowModeV1, FormatError, PlanTextV1, ProcessV1, RecalledLabelsV1, RevisionV1, RunV1, ToolV1,
     from_unix_ms,
@@ -470,4 +470,24 @@ pub enum StoredRunError {
     /// Two choices were made for one step.
     #[error("`{0}` has two conflicting choices")]
     Twice(String),
+    /// There is nothing to cancel.
+    #[error("the run has ended")]
+    Ended,
+    /// A choice sets an output that the tool of the step never returns.
+    #[error("the output of `{step}` does not fit the schema of its tool: {}{}", pointed(&violation.pointer), violation.message)]
+    WrongOutput {
+        /// The step.
+        step: String,
+        /// The first part that does not fit.
+        violation: ArgumentViolation,
+    },
+}
+
+/// The place of a violation before its message; empty for the whole value.
+fn pointed(pointer: &str) -> String {
+    if pointer.is_empty() {
+        String::new()
+    } else {
+        format!("`{pointer}`: ")
+    }
 }

@@ -370,7 +370,9 @@ fn bad_request(error: &StoredRunError) -> BadRequest {
         | StoredRunError::ServerRuns { .. }
         | StoredRunError::UnknownStep { near: None, .. }
         | StoredRunError::AmbiguousStep { .. }
-        | StoredRunError::Twice(_) => String::new(),
+        | StoredRunError::Twice(_)
+        | StoredRunError::Ended
+        | StoredRunError::WrongOutput { .. } => String::new(),
     };
     BadRequest(format!("{error}{hint}"))
 }

@@ -8,12 +8,14 @@ use axum::http::StatusCode;
 use axum::{Extension, Json};
 use planwright::core::Value;
 use planwright::engine::{RunId, RunOptions};
-use planwright::stored::{Passphrase, PassphraseError, StoredRun};
+use planwright::stored::{Passphrase, PassphraseError, StoredRun, output_violations};
 use serde::{Deserialize, Serialize};
 
-use super::decisions::decider;
+use super::decisions::{Violations, decider};
 use super::find;
 use super::input::JsonBody;
+use super::inspection::Inspections;
+use super::step::address_of;
 use crate::error::{ApiError, blocking};
 use crate::page::PageState;
 use crate::session::Visitor;
@@ -39,9 +41,14 @@ pub(crate) async fn cancel(
         if state.running.cancel(&info.id) {
             return Ok(Json(RunReference { run: info.id }));
         }
+        let service = &state.settings.service;
+        if info.holder.is_none() {
+            let run = service.cancel_idle(info.id.as_str())?;
+            tokio::runtime::Handle::current().block_on(run.finish());
+            return Ok(Json(RunReference { run: info.id }));
+        }
         let person = visitor.client().map(str::to_owned);
         let person = person.or_else(|| state.settings.person.clone());
-        let service = &state.settings.service;
         service.cancel_stored(info.id.as_str(), person)?;
         Ok(Json(RunReference { run: info.id }))
     })
@@ -110,6 +117,30 @@ pub(crate) async fn resume(
         let run = resume.start()?;
         state.running.drive(run, tools);
         Ok(Json(RunReference { run: info.id }))
+    })
+    .await
+}
+
+/// The output of a step that a person writes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WrittenOutput {
+    run: String,
+    at: String,
+    output: Value,
+}
+
+pub(crate) async fn check_output(
+    State(state): State<Arc<PageState>>,
+    Extension(visitor): Extension<Visitor>,
+    JsonBody(written): JsonBody<WrittenOutput>,
+) -> Result<Json<Violations>, ApiError> {
+    blocking(move || {
+        let info = find(&state, &visitor, &written.run)?;
+        let read = Inspections::read(&state, &info)?;
+        let at = address_of(&read, &written.at)?;
+        let findings = output_violations(read.plan()?, &at, &written.output);
+        Ok(Json(Violations { findings }))
     })
     .await
 }

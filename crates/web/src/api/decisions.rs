@@ -234,7 +234,7 @@ pub(crate) struct WrittenArguments {
 
 #[derive(Serialize)]
 pub(crate) struct Violations {
-    findings: Vec<ArgumentViolation>,
+    pub(super) findings: Vec<ArgumentViolation>,
 }
 
 pub(crate) async fn check(

@@ -8,7 +8,6 @@ use planwright::core::value::number::first_inexact_number;
 use serde::de::DeserializeOwned;
 
 use crate::error::ApiError;
-use crate::page::MAX_BODY;
 
 /// The JSON in the body of a request.
 pub(crate) struct JsonBody<T>(pub(crate) T);
@@ -30,7 +29,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
         let bytes = Bytes::from_request(request, state).await.map_err(|error| {
             let message = match error.status() {
                 StatusCode::PAYLOAD_TOO_LARGE => {
-                    format!("the request has more than {MAX_BODY} bytes")
+                    "the request has more bytes than this part of the interface takes".to_owned()
                 }
                 _ => "the request was interrupted".to_owned(),
             };

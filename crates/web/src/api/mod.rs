@@ -18,7 +18,9 @@ mod workbench;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::routing::{get, post};
+use axum::extract::DefaultBodyLimit;
+use axum::handler::Handler;
+use axum::routing::{MethodRouter, get, post};
 use planwright::store::RunInfo;
 
 use crate::error::ApiError;
@@ -43,11 +45,13 @@ pub(crate) fn routes() -> Router<Arc<PageState>> {
         .route("/diff", get(run::diff))
         .route("/runs/{id}/report", get(run::report))
         .route("/runs/{id}/steps/{address}", get(run::step))
+        .route("/runs/{id}/calls/{address}", get(run::call))
         .route("/runs/{id}/cancel", post(control::cancel))
         .route("/runs/{id}/resume", post(control::resume))
         .route("/inbox", get(decisions::inbox))
-        .route("/decisions", post(decisions::decide))
-        .route("/check_arguments", post(decisions::check))
+        .route("/decisions", written(decisions::decide))
+        .route("/check_arguments", written(decisions::check))
+        .route("/check_output", written(control::check_output))
         .route("/tools", get(catalog::tools))
         .route("/plans", get(catalog::plans).post(catalog::save))
         .route("/plans/{name}", get(catalog::plan))
@@ -61,6 +65,14 @@ pub(crate) fn routes() -> Router<Arc<PageState>> {
                 "there is no such part of the interface",
             )
         })
+}
+
+/// The largest body of a request with the arguments or the output of a call, in bytes: tools return more than people write.
+const MAX_VALUE_BODY: usize = 64 * 1024 * 1024;
+
+/// A route for values of tools that a person changes.
+fn written<H: Handler<T, Arc<PageState>>, T: 'static>(handler: H) -> MethodRouter<Arc<PageState>> {
+    post(handler).layer(DefaultBodyLimit::max(MAX_VALUE_BODY))
 }
 
 /// Returns the run with exactly this id, if the visitor may see it. A run of another client counts as missing. Blocks on the disk.

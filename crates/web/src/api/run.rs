@@ -12,10 +12,12 @@ use axum::{Extension, Json};
 use indexmap::IndexMap;
 use planwright::core::Object;
 use planwright::drawing::{GraphLayoutV1, LaidOutStepV1, TimelineV1};
+use planwright::engine::RunStatus;
 use planwright::engine::run::estimate;
 use planwright::format::{DiffV1, ReportV1, RevisionV1, RunClock, UsageV1, milliseconds};
 use planwright::service::StepStates;
-use planwright::stored::{PlanChange, StoredRun, compare_runs};
+use planwright::store::RunState;
+use planwright::stored::{OpenQuestion, PlanChange, StoredRun, compare_runs};
 use serde::{Deserialize, Serialize};
 use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 
@@ -24,7 +26,7 @@ use super::input::Parameters;
 use super::inspection::Inspections;
 use super::states::StepStateEntry;
 use super::step::{StepDetail, detail};
-use crate::board::{Question, RunRow};
+use crate::board::{CallArguments, Question, RunRow};
 use crate::error::{ApiError, blocking};
 use crate::page::PageState;
 use crate::session::Visitor;
@@ -43,7 +45,7 @@ struct RunPicture<'a> {
     /// The states of the steps that have begun, by address.
     states: IndexMap<String, StepStateEntry>,
     revisions: Vec<Revision>,
-    /// True if a process drives the run, so that the page can ask for cancellation.
+    /// True if a process drives the run, so that the page can ask for cancellation, or if the run waits for one.
     can_cancel: bool,
     /// True if the run can be resumed from this page.
     can_resume: bool,
@@ -121,7 +123,7 @@ fn picture(state: &PageState, visitor: &Visitor, id: &str) -> Result<Response, A
             .enumerate()
             .map(revision)
             .collect(),
-        can_cancel: is_driven,
+        can_cancel: is_driven || info.state == RunState::Ended(RunStatus::Waiting),
         can_resume: !is_driven
             && run.status != "succeeded"
             && !read.stored.is_unfinished()
@@ -238,6 +240,24 @@ pub(crate) async fn step(
         let info = find(&state, &visitor, &id)?;
         let read = Inspections::read(&state, &info)?;
         detail(&read, &address, parameters.whole.is_some()).map(Json)
+    })
+    .await
+}
+
+/// The whole arguments of a call that waits.
+pub(crate) async fn call(
+    State(state): State<Arc<PageState>>,
+    Extension(visitor): Extension<Visitor>,
+    Path((id, address)): Path<(String, String)>,
+) -> Result<Json<CallArguments>, ApiError> {
+    blocking(move || {
+        let info = find(&state, &visitor, &id)?;
+        let read = Inspections::read(&state, &info)?;
+        let open = OpenQuestion::of(&info.id, &read.history);
+        let call = CallArguments::at(open, &address);
+        Ok(Json(
+            call.ok_or_else(|| ApiError::missing("call", &address))?,
+        ))
     })
     .await
 }

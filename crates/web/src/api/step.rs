@@ -76,6 +76,19 @@ struct Part {
     status: &'static str,
 }
 
+/// The address of a step, item or round as data.
+///
+/// # Errors
+///
+/// The run has no such step.
+pub(crate) fn address_of(read: &Inspection, address: &str) -> Result<Arc<Address>, ApiError> {
+    let mut past = read.history.steps().map(|(at, _)| at);
+    let past = past.find(|at| at.to_string() == address);
+    let known = past.or_else(|| Some(&read.step(address)?.at)).cloned();
+    let at = known.or_else(|| planned(read, address).map(Arc::new));
+    at.ok_or_else(|| ApiError::missing("step", address))
+}
+
 /// The step, item or round at `address`.
 pub(crate) fn detail(
     read: &Inspection,
@@ -88,13 +101,7 @@ pub(crate) fn detail(
         .find(|(at, _)| at.to_string() == address);
     let summary = read.step(address);
     let plan = read.plan.checked.as_ref().ok();
-    let at: Arc<Address> = match (&past, summary) {
-        (Some((at, _)), _) => Arc::clone(at),
-        (None, Some(summary)) => Arc::clone(&summary.at),
-        (None, None) => planned(read, address)
-            .ok_or_else(|| ApiError::missing("step", address))
-            .map(Arc::new)?,
-    };
+    let at = address_of(read, address)?;
     let history = past.map(|(_, history)| history);
     let last = history.and_then(|history| history.calls.last());
     let is_driven = read.info.holder.is_some();

@@ -15,6 +15,15 @@ use serde::Serialize;
 use crate::plans::PlanCache;
 use crate::session::RunOwner;
 
+/// The longest arguments that lists and events contain whole, in bytes of JSON.
+const MAX_ARGUMENTS: u64 = 64 * 1024;
+
+/// The deepest arguments whose length is counted. Deeper ones count as long.
+const MAX_DEPTH: usize = 512;
+
+/// The beginning of longer arguments that lists and events contain, in bytes of JSON.
+const EXCERPT: usize = 1024;
+
 /// A call that waits for the decision of a person.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Question {
@@ -30,8 +39,11 @@ pub(crate) struct Question {
     /// The tool's description, as its server states it.
     pub(crate) tool_description: Option<String>,
     pub(crate) annotations: Option<ToolAnnotations>,
+    /// The arguments; of long ones, the beginning of their JSON as a text.
     pub(crate) arguments: Value,
-    /// The arguments line by line, with escapes in place of characters that cannot be seen.
+    /// True if the arguments are not whole. [`CallArguments`] has them.
+    pub(crate) is_cut: bool,
+    /// The arguments line by line, with escapes in place of characters that cannot be seen; empty if they are not whole.
     pub(crate) arguments_shown: Vec<String>,
     pub(crate) sources: Vec<ArgumentSource>,
     pub(crate) reason: Option<Arc<str>>,
@@ -47,6 +59,14 @@ pub(crate) struct Question {
     pub(crate) decision: Option<&'static str>,
     #[serde(skip)]
     pub(crate) owner: RunOwner,
+}
+
+/// The whole arguments of a call that waits.
+#[derive(Debug, Serialize)]
+pub(crate) struct CallArguments {
+    digest: String,
+    arguments: Value,
+    arguments_shown: Vec<String>,
 }
 
 /// The effects of a tool, as its server states them.
@@ -95,6 +115,15 @@ impl Question {
             });
             let found = checked.and_then(|plan| step_at(plan, &question.at));
             let (asked, earlier) = journaled(&stored, info, &question);
+            let args = &question.subject.args;
+            let is_cut = (args.json_size(MAX_DEPTH)).is_none_or(|size| size.bytes > MAX_ARGUMENTS);
+            let (arguments, arguments_shown) = if is_cut {
+                let json = args.to_json();
+                let start = json.get(..json.floor_char_boundary(EXCERPT));
+                (Value::from(start.unwrap_or_default()), Vec::new())
+            } else {
+                (args.clone(), call_view::arguments(args))
+            };
             Self {
                 run: info.id.clone(),
                 plan: name.map(str::to_owned),
@@ -103,7 +132,9 @@ impl Question {
                 description: found.and_then(|(step, _)| step.title.as_deref().map(str::to_owned)),
                 tool_description: tool.and_then(|tool| tool.description.clone()),
                 annotations: tool.map(ToolAnnotations::of),
-                arguments_shown: call_view::arguments(&question.subject.args),
+                arguments,
+                is_cut,
+                arguments_shown,
                 sources: checked
                     .map(|plan| argument_sources(plan, &question.at))
                     .unwrap_or_default(),
@@ -116,7 +147,6 @@ impl Question {
                 changes: question.changes,
                 tool: question.subject.tool,
                 server: question.subject.server,
-                arguments: question.subject.args,
                 decision: None,
                 owner: owner.clone(),
             }
@@ -127,6 +157,19 @@ impl Question {
     /// Returns true if no decision is stored.
     pub(crate) fn is_undecided(&self) -> bool {
         self.decision.is_none()
+    }
+}
+
+impl CallArguments {
+    /// The arguments of the call of `open` at an address, if it waits.
+    pub(crate) fn at(open: Vec<OpenQuestion>, address: &str) -> Option<Self> {
+        let mut open = open.into_iter();
+        let question = open.find(|question| question.at.to_string() == address)?;
+        Some(Self {
+            digest: question.digest(),
+            arguments_shown: call_view::arguments(&question.subject.args),
+            arguments: question.subject.args,
+        })
     }
 }
 

@@ -151,8 +151,8 @@ test('a person follows a run in the client and approves its call', async () => {
   assert.match(await until(page, () => window.said[0]), new RegExp(run));
   const done = await of.call('resume_plan', { run });
   assert.equal(done.structuredContent.status, 'succeeded');
-  await view.getByRole('link', { name: 'Runs', exact: true }).click();
-  await view.getByRole('row').filter({ hasText: 'succeeded' }).first().waitFor();
+  await view.getByRole('link', { name: 'Run', exact: true }).click();
+  await view.locator('.run-header').getByText('succeeded').waitFor();
   assert.ok(page.sent.some(({ params }) => params.name === 'decide_call'));
   await finish(page);
 });
@@ -207,8 +207,8 @@ test('a client that rounds numbers changes no call', async () => {
   const { page, view } = await show(of, { plan }, result);
   await view.getByRole('link', { name: /Inbox/ }).click();
   const call = view.getByRole('complementary', { name: 'The call' });
-  // Calls of other tests may wait above this one.
-  await view.getByRole('option').filter({ hasText: amount }).click();
+  // The view shows the calls of its own run only.
+  assert.equal(await view.getByRole('option').count(), 1);
   await call.getByText(`amount: ${amount}`).waitFor();
   await call.getByRole('button', { name: 'Change…' }).click();
   await call.getByLabel('Arguments, as JSON').fill(`{"order": "o-2", "amount": ${amount}}`);
@@ -230,12 +230,14 @@ test('a model decides nothing: it has no token, and a token is used once', async
     assert.ok(result.isError, JSON.stringify(result));
     assert.match(result.content[0].text, /only the view of the run/);
   };
-  await refused('read_run_view', { path: 'inbox', token: '' });
-  await refused('read_run_view', { path: 'inbox', token: '0'.repeat(64) });
+  const path = `runs/${run}`;
+  await refused('read_run_view', { run, path, token: '' });
+  await refused('read_run_view', { run, path, token: '0'.repeat(64) });
   const found = await of.call('get_run', { run });
-  const token = found._meta['planwright/view'];
+  const { run: own, token } = found._meta['planwright/view'];
+  assert.equal(own, run);
   assert.ok(!JSON.stringify([found.content, found.structuredContent]).includes(token));
-  const inbox = await of.call('read_run_view', { path: 'inbox', token });
+  const inbox = await of.call('read_run_view', { run, path, token });
   const { at, digest } = JSON.parse(inbox.structuredContent.text).questions.find((question) => question.run === run);
   const one = inbox._meta['planwright/decide'][digest];
   assert.ok(!JSON.stringify([inbox.content, inbox.structuredContent]).includes(one));
@@ -243,7 +245,7 @@ test('a model decides nothing: it has no token, and a token is used once', async
   await refused('decide_call', { ...decision, tokens: {} });
   await refused('decide_call', { ...decision, tokens: { [digest]: token } });
   // A view that writes by way of reading is refused as well.
-  const written = await of.call('read_run_view', { path: 'decisions', token, body: JSON.stringify(decision) });
+  const written = await of.call('read_run_view', { run, path: 'decisions', token, body: JSON.stringify(decision) });
   assert.equal(written.structuredContent.status, 403);
   // The token belongs to this call: the arguments cannot be another's.
   await refused('decide_call', { ...decision, decisions: [{ at, digest }, { at, digest: '0' }], tokens: { [digest]: one } });
@@ -260,6 +262,37 @@ test('a model decides nothing: it has no token, and a token is used once', async
   const decided = await of.call('decide_call', { ...decision, tokens: { [digest]: one } });
   assert.equal(decided.structuredContent.status, 200);
   await refused('decide_call', { ...decision, tokens: { [digest]: one } });
+});
+
+test('the key of a view reads and decides its own run, in its own process', async () => {
+  const [of, other] = [await client(), await client()];
+  const begin = async () => (await of.call('execute_plan', { plan: payBack }))._meta['planwright/view'];
+  const [first, second] = [await begin(), await begin()];
+  const check = (await of.call('check_plan', { plan: payBack }))._meta['planwright/view'];
+  const read = async (from, key, path) => {
+    const result = await from.call('read_run_view', { ...key, path });
+    return result.isError ? 'refused' : result.structuredContent.status;
+  };
+  const path = `runs/${first.run}`;
+  assert.equal(await read(of, first, path), 200);
+  assert.equal(await read(of, first, `${path}/timeline`), 200);
+  for (const elsewhere of ['runs', 'inbox', `runs/${second.run}`, `diff?a=${first.run}&b=${second.run}`, 'plans', 'tools']) {
+    assert.equal(await read(of, first, elsewhere), 403, elsewhere);
+  }
+  assert.equal(await read(of, second, path), 403);
+  assert.equal(await read(of, { ...second, run: first.run }, path), 'refused');
+  assert.equal(await read(of, check, path), 403);
+  assert.equal(await read(of, { token: first.token }, path), 'refused');
+  // Another process of the same user.
+  assert.equal(await read(other, first, path), 'refused');
+  // The token of a decision is of one run, although both calls have the same arguments.
+  const shown = await of.call('read_run_view', { ...first, path });
+  const [{ at, digest }] = JSON.parse(shown.structuredContent.text).questions;
+  const tokens = shown._meta['planwright/decide'];
+  const decide = (from, run) => from.call('decide_call', { run, decisions: [{ at, digest }], decision: 'approve', tokens });
+  assert.ok((await decide(of, second.run)).isError);
+  assert.ok((await decide(other, first.run)).isError);
+  assert.equal((await decide(of, first.run)).structuredContent.status, 200);
 });
 
 test('a result without the key of the view, or a cancelled call, does not end the view', async () => {

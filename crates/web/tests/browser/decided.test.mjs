@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
 import { payBack } from './plans.mjs';
-import { Browser, World, finish, focused, go, press } from './world.mjs';
+import { Browser, World, finish, focused, go, press, until } from './world.mjs';
 
 const world = new World();
 let browser;
@@ -146,12 +146,32 @@ test('a search that hides the open call leaves it open', async () => {
   await finish(page);
 });
 
+test('nothing that appears late moves the calls of the list', async () => {
+  const run = await begin(several);
+  await decide(run, 'small');
+  const page = await browser.open(world, { route: '#/runs' });
+  await page.route('**/api/events*', async (route) => {
+    await page.evaluate(() => new Promise((resolve) => { window.release = resolve; }));
+    await route.continue();
+  });
+  await page.evaluate((at) => { location.hash = at; location.reload(); }, `#/inbox?run=${run}&at=large`);
+  const large = await page.getByRole('option', { selected: true }).elementHandle();
+  const before = [await large.innerText(), await large.boundingBox()];
+  assert.match(before[0], /large/);
+  assert.equal(await page.locator('.undelivered').count(), 0);
+  await until(page, () => window.release && (window.release(), true));
+  await page.locator('.undelivered').waitFor();
+  assert.deepEqual([await large.innerText(), await large.boundingBox()], before);
+  await finish(page);
+});
+
 test('calls of inner plans are decided by the loops around them', async () => {
   const inner = (steps, items, id) => ({ id, for_each: items, plan: { steps } });
   const run = await begin({ name: 'nested', steps: [inner([inner([refund('pay', 1)], [1, 2], 'rows')], [1, 2, 3], 'pages'), refund('extra', 2)] });
   const page = await browser.open(world, { route: `#/inbox?run=${run}` });
   const call = side(page);
   await page.getByRole('option').filter({ hasText: 'pages[1]/rows[0]/pay' }).click();
+  await call.getByRole('link', { name: 'pages[1]/rows[0]/pay' }).waitFor();
   await call.getByLabel('All 2 of this loop').check();
   const shown = await call.locator('.calls summary').allInnerTexts();
   assert.deepEqual(shown.map((text) => /pages.*/.exec(text)[0]), ['pages[1]/rows[0]/pay', 'pages[1]/rows[1]/pay']);

@@ -90,7 +90,12 @@ fn the_owner_that_an_imported_file_names_counts_for_nothing() {
     assert_eq!(world.get("inbox").1["questions"], json!([]));
     assert_eq!(world.get("runs/claimed").0, 404);
     // Neither does that of a run that names no client.
-    assert_eq!(world.read_as_view("runs/claimed", None).status, 404);
+    assert_eq!(
+        world
+            .read_as_view(Some("claimed"), "runs/claimed", None)
+            .status,
+        404
+    );
     let owner = World::new();
     owner.store.import(&file).unwrap();
     let (status, shown) = owner.get("runs/claimed");
@@ -178,18 +183,69 @@ fn wrong_passphrases_of_a_client_lock_no_other_out() {
 fn a_view_of_a_client_reads_what_ends() {
     let world = World::new();
     world.run(PAY, "own", None);
-    assert_eq!(world.read_as_view("runs/own", None).status, 200);
+    let own = Some("own");
+    for path in [
+        "runs/own",
+        "runs/own/graph?open=",
+        "runs/own/report#x",
+        "config",
+    ] {
+        assert_eq!(world.read_as_view(own, path, None).status, 200, "{path}");
+    }
     for path in ["events", "/events", "events?run=own", "events#x"] {
-        assert_eq!(world.read_as_view(path, None).status, 403, "{path}");
+        assert_eq!(world.read_as_view(own, path, None).status, 403, "{path}");
     }
     let convert = json!({"text": PAY, "to": "lines"});
-    let converted = world.read_as_view("plan/convert", Some(convert.clone()));
+    let converted = world.read_as_view(None, "plan/convert", Some(convert.clone()));
     assert_eq!(converted.status, 200, "{}", converted.body);
-    let fragment = world.read_as_view("plan/convert#x", Some(convert));
+    let fragment = world.read_as_view(None, "plan/convert#x", Some(convert));
     assert_eq!(fragment.status, 200, "{}", fragment.body);
     let decision = json!({"run": "own", "decisions": [], "decision": "approve"});
-    let written = world.read_as_view("decisions#plan/check", Some(decision));
+    let written = world.read_as_view(own, "decisions#plan/check", Some(decision));
     assert_eq!(written.status, 403);
+}
+
+#[test]
+fn a_view_reads_its_own_run_only() {
+    let world = World::new();
+    world.run(PAY, "own", None);
+    world.run(PAY, "own-2", None);
+    let paths = [
+        "runs",
+        "inbox",
+        "runs/own-2",
+        "runs/own-2/graph",
+        "runs/own?x=/../own-2",
+        "runs/ow%6E",
+        "runs//own",
+        "diff?a=own&b=own-2",
+        "tools",
+        "plans",
+        "plans/p",
+        "session",
+    ];
+    for path in paths {
+        let refused = [
+            world.read_as_view(None, path, None),
+            world.read_as_view(Some("own"), path, None),
+        ];
+        let expected = if path.starts_with("runs/own?") {
+            [403, 200]
+        } else {
+            [403, 403]
+        };
+        assert_eq!(refused.map(|answer| answer.status), expected, "{path}");
+    }
+    assert_eq!(world.read_as_view(None, "runs/own", None).status, 403);
+    let server = &world.question("own")["server"];
+    let call = |run: &str| json!({"run": run, "server": server, "tool": "pay", "arguments": {}});
+    let check = |run| {
+        world
+            .read_as_view(Some("own"), "check_arguments", Some(call(run)))
+            .status
+    };
+    assert_ne!(check("own"), 403);
+    assert_eq!(check("own-2"), 403);
 }
 
 #[test]

@@ -209,9 +209,17 @@ impl World {
     }
 
     /// Reads as a view of a client does.
-    pub(crate) fn read_as_view(&self, path: &str, body: Option<Value>) -> ViewAnswer {
-        let path = path.to_owned();
-        let request = ViewRequest { path, body };
+    pub(crate) fn read_as_view(
+        &self,
+        run: Option<&str>,
+        path: &str,
+        body: Option<Value>,
+    ) -> ViewAnswer {
+        let request = ViewRequest {
+            run: run.map(str::to_owned),
+            path: path.to_owned(),
+            body,
+        };
         self.runtime.block_on(self.page.read(None, request))
     }
 

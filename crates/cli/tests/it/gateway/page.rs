@@ -292,7 +292,9 @@ fn the_result_of_a_task_has_the_token_of_the_view() {
         let mut ended = states.filter(|state| state["result"]["status"] == "completed");
         ended.next().expect("the task ends")
     };
-    let token = &ended(true)["result"]["result"]["_meta"]["planwright/view"];
+    let view = &ended(true)["result"]["result"]["_meta"]["planwright/view"];
+    assert_eq!(view["run"], handle["result"]["taskId"]);
+    let token = &view["token"];
     assert!(
         token.as_str().is_some_and(|token| token.len() > 20),
         "{token}"

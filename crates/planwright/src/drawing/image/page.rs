@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use planwright_core::Value;
+use planwright_engine::journal::Entry;
 use planwright_engine::run::{History, StepSummary};
 
 use super::markup::{element, escaped};
@@ -32,6 +33,8 @@ pub struct RunRecord<'a> {
     pub steps: &'a [StepSummary],
     /// The history of its calls.
     pub history: &'a History,
+    /// The entries of its journal, which have the waits for people.
+    pub entries: &'a [Entry],
     /// The output, if the run has ended.
     pub output: Option<&'a Value>,
 }

@@ -1,4 +1,4 @@
-//! The timeline of a run as an image: a row for each step, a bar for each call, and the whole time of the step as a background.
+//! The timeline of a run as an image: a row for each step, a bar for each call and for each wait for a person, and the whole time of the step as a background.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use super::layers::BoxSize;
 use super::markup::{escaped, number};
 use super::page::RunRecord;
 use crate::drawing::graph::GraphStep;
-use crate::drawing::timeline::{MAX_BARS, calls, outermost};
+use crate::drawing::timeline::{MAX_BARS, calls, outermost, waits};
 use crate::terminal_text;
 
 /// The width of the time axis, in pixels.
@@ -24,7 +24,7 @@ const MIN_BAR: f64 = 1.5;
 /// The maximum number of marks of the time axis.
 const MAX_TICKS: u128 = 8;
 
-/// Draws the calls of a run, in rows for `steps`. Returns the content of an image and its size, or `None` if the run has not called anything.
+/// Draws the calls of a run, in rows for `steps`. Returns the content of an image and its size, or `None` if the run has neither called nor asked anything.
 pub(super) fn draw(steps: &[GraphStep], run: &RunRecord<'_>) -> Option<(String, BoxSize)> {
     let rows: HashMap<&str, usize> = (steps.iter().enumerate())
         .map(|(row, step)| (step.id.as_str(), row))
@@ -88,6 +88,30 @@ pub(super) fn draw(steps: &[GraphStep], run: &RunRecord<'_>) -> Option<(String, 
             escaped(&title)
         );
     }
+    for wait in waits(run.entries) {
+        let Some(row) = rows.get(outermost(wait.at).step.as_str()) else {
+            continue;
+        };
+        if drawn == MAX_BARS {
+            omitted += 1;
+            continue;
+        }
+        drawn += 1;
+        let ended = wait.end.unwrap_or(end);
+        let time = terminal_text::time(ended.saturating_sub(wait.since));
+        let title = match wait.end {
+            Some(_) => format!("{}: waited {time} for a person", wait.at),
+            None => format!("{}: waits for a person, {time} so far", wait.at),
+        };
+        let _ = writeln!(
+            bars,
+            "<rect class=\"person\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"12\" rx=\"2\"><title>{}</title></rect>",
+            number(x(wait.since)),
+            number(top(*row) + 4.0),
+            number((x(ended) - x(wait.since)).max(MIN_BAR)),
+            escaped(&title)
+        );
+    }
     if drawn == 0 {
         return None;
     }
@@ -120,7 +144,7 @@ pub(super) fn draw(steps: &[GraphStep], run: &RunRecord<'_>) -> Option<(String, 
     if omitted > 0 {
         let _ = writeln!(
             text,
-            "<text class=\"note\" x=\"8\" y=\"{}\">{omitted} more calls are not drawn</text>",
+            "<text class=\"note\" x=\"8\" y=\"{}\">{omitted} more bars are not drawn</text>",
             number(height + 14.0)
         );
     }

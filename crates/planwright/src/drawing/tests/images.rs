@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use insta::assert_snapshot;
+use planwright_engine::approval::CallSubject;
 use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Record};
 use planwright_engine::run::History;
@@ -148,6 +149,7 @@ fn hostile_texts_are_shown_as_text() {
         run: &run,
         steps: &[],
         history: &History::default(),
+        entries: &[],
         output: Some(&output),
     }));
     for text in [drawing.svg(None), page] {
@@ -212,6 +214,7 @@ fn timeline(total: Duration, succeeded: &[bool]) -> String {
         run: &run,
         steps: &[],
         history: &History::new(&entries),
+        entries: &entries,
         output: None,
     }))
 }
@@ -246,4 +249,45 @@ fn no_success_covers_a_failure_of_the_same_loop() {
     let image = timeline(Duration::from_secs(4), &[true, false, true]);
     let last = image.rfind("class=\"bar").unwrap();
     assert!(image[last..].starts_with("class=\"bar failed\""), "{image}");
+}
+
+#[test]
+fn a_step_that_waits_for_a_person_has_a_bar_of_its_own() {
+    let at = Arc::new(Address::of_step("a".into()));
+    let asked = Record::Asked {
+        at: Arc::clone(&at),
+        subject: Box::new(CallSubject {
+            server: "s".into(),
+            tool: "get".into(),
+            origin: None,
+            definition: None,
+            args: planwright_core::Value::Null,
+            seal: None,
+            flow: None,
+        }),
+        reason: None,
+    };
+    let entries = [Entry {
+        at: Duration::from_secs(1),
+        turn: 0,
+        record: asked,
+    }];
+    let run = DrawnRunV1 {
+        id: RunId::try_from("r1".to_owned()).unwrap(),
+        status: "waiting".to_owned(),
+        duration_ms: 4000.0,
+        retained: Vec::new(),
+    };
+    let image = Drawing::of(&checked(plan(vec![step("a", "get", &[])]))).svg(Some(&RunRecord {
+        run: &run,
+        steps: &[],
+        history: &History::new(&entries),
+        entries: &entries,
+        output: None,
+    }));
+    assert!(image.contains("class=\"person\""), "{image}");
+    assert!(
+        image.contains("a: waits for a person, 3.0s so far"),
+        "{image}"
+    );
 }
