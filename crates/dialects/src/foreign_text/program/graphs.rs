@@ -41,6 +41,12 @@ fn is_border(name: &str) -> bool {
     ["START", "END", "__start__", "__end__"].contains(&name)
 }
 
+/// Returns true if `call` runs a graph: `app.invoke(…)`, `graph.compile().invoke(…)`.
+fn is_start(call: &Expression) -> bool {
+    matches!(call, Expression::Call(function, _)
+        if matches!(&**function, Expression::Field(_, method) if method == "invoke"))
+}
+
 /// The plan in a graph of LangGraph: `graph.add_node(name, function)`, `graph.add_edge(from, to)`.
 fn state_graph(statements: &[Statement]) -> Option<Value> {
     let mut functions: HashMap<&str, &FunctionDefinition> = HashMap::new();
@@ -53,6 +59,7 @@ fn state_graph(statements: &[Statement]) -> Option<Value> {
             }
             // `graph = StateGraph(State)`, `app = graph.compile()`
             Statement::Assign(..) => {}
+            Statement::Run(call) if is_start(call) => {}
             _ => match method(statement)? {
                 (_, "add_node" | "addNode", [name, function]) => {
                     let function = match &function.value {
@@ -78,7 +85,7 @@ fn state_graph(statements: &[Statement]) -> Option<Value> {
                     let to = node_name(to)?;
                     edges.extend(from.into_iter().map(|from| (from, to.clone())));
                 }
-                (_, "set_entry_point" | "set_finish_point" | "compile" | "invoke", _) => {}
+                (_, "set_entry_point" | "set_finish_point" | "compile", _) => {}
                 _ => return None,
             },
         }
