@@ -41,16 +41,33 @@ fn is_border(name: &str) -> bool {
     ["START", "END", "__start__", "__end__"].contains(&name)
 }
 
-/// Returns true if `call` runs a graph: `app.invoke(…)`, `graph.compile().invoke(…)`.
-fn is_start(call: &Expression) -> bool {
-    matches!(call, Expression::Call(function, _)
-        if matches!(&**function, Expression::Field(_, method) if method == "invoke"))
+/// The fields of the state with which `call` runs a graph: `app.invoke({…})`, `graph.compile().invoke({…})`.
+fn started(call: &Expression) -> Option<&[(String, Expression)]> {
+    let Expression::Call(function, arguments) = call else {
+        return None;
+    };
+    if !matches!(&**function, Expression::Field(_, method) if method == "invoke") {
+        return None;
+    }
+    Some(match arguments.first().map(|state| &state.value) {
+        Some(Expression::Object(fields)) => fields,
+        _ => &[],
+    })
+}
+
+/// The input for a field of the state, with its first value as the default.
+fn input((name, value): &(String, Expression)) -> Option<(String, Value)> {
+    let Expression::Literal(value) = value else {
+        return None;
+    };
+    Some((name.clone(), Value::object([("default", value.clone())])))
 }
 
 /// The plan in a graph of LangGraph: `graph.add_node(name, function)`, `graph.add_edge(from, to)`.
 fn state_graph(statements: &[Statement]) -> Option<Value> {
     let mut functions: HashMap<&str, &FunctionDefinition> = HashMap::new();
     let mut nodes: Vec<(String, FunctionDefinition)> = Vec::new();
+    let mut inputs: Vec<(String, Value)> = Vec::new();
     let mut edges: Vec<(String, String)> = Vec::new();
     for statement in statements {
         match statement {
@@ -59,7 +76,9 @@ fn state_graph(statements: &[Statement]) -> Option<Value> {
             }
             // `graph = StateGraph(State)`, `app = graph.compile()`
             Statement::Assign(..) => {}
-            Statement::Run(call) if is_start(call) => {}
+            Statement::Run(call) if started(call).is_some() => {
+                inputs.extend(started(call)?.iter().filter_map(input));
+            }
             _ => match method(statement)? {
                 (_, "add_node" | "addNode", [name, function]) => {
                     let function = match &function.value {
@@ -92,6 +111,7 @@ fn state_graph(statements: &[Statement]) -> Option<Value> {
     }
     (!nodes.is_empty()).then_some(())?;
     let mut builder = Builder::default();
+    builder.inputs = inputs;
     let mut steps: HashMap<String, Vec<String>> = HashMap::new();
     // A node is read after all nodes before it.
     for _ in 0..nodes.len() {
