@@ -47,6 +47,8 @@ pub enum ResponseEnd {
     Whole,
     /// The connection is closed before the end.
     Closed,
+    /// The last part is repeated until the client disconnects.
+    Endless,
     /// The connection stays open without further data. If no part was sent, the status is not sent either.
     Silent,
 }
@@ -187,7 +189,10 @@ fn write(stream: &mut TcpStream, answer: &ScriptedResponse) -> io::Result<()> {
         write!(stream, "{name}: {value}\r\n")?;
     }
     stream.write_all(b"connection: close\r\ntransfer-encoding: chunked\r\n\r\n")?;
-    for part in answer.parts.iter().filter(|part| !part.is_empty()) {
+    let repeated = answer.parts.last();
+    let repeated = repeated.filter(|_| answer.ending == ResponseEnd::Endless);
+    let parts = answer.parts.iter().chain(repeated.into_iter().cycle());
+    for part in parts.filter(|part| !part.is_empty()) {
         write!(stream, "{:x}\r\n{part}\r\n", part.len())?;
         stream.flush()?;
     }

@@ -127,6 +127,19 @@ pub(crate) const DEFAULT_HELP: &str = "a default is written behind `??`";
 /// The hint for a boolean in place of a number.
 pub(super) const BOOLEAN_HELP: &str = "`… ? 1 : 0` converts a boolean to a number";
 
+/// The hint for texts in place of numbers.
+const NUMBER_HELP: &str = "`int(…)` and `double(…)` convert texts to numbers";
+
+/// Returns the hint for the sum of a number and a known text with a number in it.
+pub(super) fn number_help(operator: BinaryOperator, operands: [&Type; 2]) -> Option<String> {
+    let has_number = |operand: &Type| match operand {
+        Type::Literal(Value::Text(text)) => text.trim().parse::<f64>().is_ok(),
+        other => Kinds::of(other) == Kinds::NUMBER,
+    };
+    let applies = operator == BinaryOperator::Add && operands.into_iter().all(has_number);
+    applies.then(|| NUMBER_HELP.to_owned())
+}
+
 pub(super) fn operator_help(operator: BinaryOperator, left: Kinds, right: Kinds) -> Option<String> {
     let text = Kinds::TEXT;
     let help = match operator {
@@ -137,7 +150,7 @@ pub(super) fn operator_help(operator: BinaryOperator, left: Kinds, right: Kinds)
         BinaryOperator::Subtract if left == text => {
             "`int(…)` and `double(…)` convert texts to numbers, `timestamp(…)` converts a date to a time"
         }
-        _ if left == text || right == text => "`int(…)` and `double(…)` convert texts to numbers",
+        _ if left == text || right == text => NUMBER_HELP,
         BinaryOperator::In => return None,
         _ if left == Kinds::LIST || right == Kinds::LIST => "`size(…)` counts the items of a list",
         _ if left == Kinds::BOOLEAN || right == Kinds::BOOLEAN => BOOLEAN_HELP,

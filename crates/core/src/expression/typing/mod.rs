@@ -12,7 +12,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use self::error::{
-    BOOLEAN_HELP, condition_help, describe, end_of_path, is_known_value, list_fields,
+    BOOLEAN_HELP, condition_help, describe, end_of_path, is_known_value, list_fields, number_help,
     operator_help, single_read, tests_presence,
 };
 pub(crate) use self::error::{DEFAULT_HELP, FailedPath, TypeError, TypeErrorKind, size_help};
@@ -357,6 +357,7 @@ impl<'a, 'f> Typing<'a, 'f> {
             let message = format!("`{}` cannot combine {left} and {right}", operator.sign());
             let help = self
                 .key_help(trees)
+                .or_else(|| number_help(operator, [left, right]))
                 .or_else(|| operator_help(operator, one, other));
             self.report_operation(message, help);
         }

@@ -41,10 +41,33 @@ fn is_border(name: &str) -> bool {
     ["START", "END", "__start__", "__end__"].contains(&name)
 }
 
+/// The fields of the state with which `call` runs a graph: `app.invoke({…})`, `graph.compile().invoke({…})`.
+fn started(call: &Expression) -> Option<&[(String, Expression)]> {
+    let Expression::Call(function, arguments) = call else {
+        return None;
+    };
+    if !matches!(&**function, Expression::Field(_, method) if method == "invoke") {
+        return None;
+    }
+    Some(match arguments.first().map(|state| &state.value) {
+        Some(Expression::Object(fields)) => fields,
+        _ => &[],
+    })
+}
+
+/// The input for a field of the state, with its first value as the default.
+fn input((name, value): &(String, Expression)) -> Option<(String, Value)> {
+    let Expression::Literal(value) = value else {
+        return None;
+    };
+    Some((name.clone(), Value::object([("default", value.clone())])))
+}
+
 /// The plan in a graph of LangGraph: `graph.add_node(name, function)`, `graph.add_edge(from, to)`.
 fn state_graph(statements: &[Statement]) -> Option<Value> {
     let mut functions: HashMap<&str, &FunctionDefinition> = HashMap::new();
     let mut nodes: Vec<(String, FunctionDefinition)> = Vec::new();
+    let mut inputs: Vec<(String, Value)> = Vec::new();
     let mut edges: Vec<(String, String)> = Vec::new();
     for statement in statements {
         match statement {
@@ -53,6 +76,9 @@ fn state_graph(statements: &[Statement]) -> Option<Value> {
             }
             // `graph = StateGraph(State)`, `app = graph.compile()`
             Statement::Assign(..) => {}
+            Statement::Run(call) if started(call).is_some() => {
+                inputs.extend(started(call)?.iter().filter_map(input));
+            }
             _ => match method(statement)? {
                 (_, "add_node" | "addNode", [name, function]) => {
                     let function = match &function.value {
@@ -78,13 +104,14 @@ fn state_graph(statements: &[Statement]) -> Option<Value> {
                     let to = node_name(to)?;
                     edges.extend(from.into_iter().map(|from| (from, to.clone())));
                 }
-                (_, "set_entry_point" | "set_finish_point" | "compile" | "invoke", _) => {}
+                (_, "set_entry_point" | "set_finish_point" | "compile", _) => {}
                 _ => return None,
             },
         }
     }
     (!nodes.is_empty()).then_some(())?;
     let mut builder = Builder::default();
+    builder.inputs = inputs;
     let mut steps: HashMap<String, Vec<String>> = HashMap::new();
     // A node is read after all nodes before it.
     for _ in 0..nodes.len() {

@@ -344,7 +344,7 @@ impl ProgramParser<'_> {
         self.take_sign("(").then_some(())?;
         let parameters = self.inside(")", Self::parameters)?;
         // The kind of the result.
-        while !self.is_sign("{") && (!self.is_sign(":") || !self.ends_line()) {
+        while !self.is_sign("{") && (!self.is_sign(":") || !self.ends_head()) {
             if self.line().is_some() || self.tokens.get(self.at).is_none() {
                 return None;
             }
@@ -357,10 +357,10 @@ impl ProgramParser<'_> {
         ))
     }
 
-    /// Returns true if the next token is the last one of its line.
-    fn ends_line(&self) -> bool {
+    /// Returns true if the next token is the last one of its line, or before `return`. Otherwise, it is before a type.
+    fn ends_head(&self) -> bool {
         let next = self.tokens.get(self.at + 1);
-        next.is_none_or(|next| matches!(next.kind, TokenKind::Line(_)))
+        next.is_none_or(|next| matches!(next.kind, TokenKind::Line(_) | TokenKind::Name("return")))
     }
 
     /// The statements of a block whose head has the indentation `indentation`.

@@ -11,12 +11,13 @@ use genai::chat::{
     ChatFrameSink, ChatMessage, ChatOptions, ChatRequest, ChatResponse, ChatStreamEvent,
     ContentPart, FrameCtx, MessageContent, RawFrameRef, StopReason, StreamEnd,
 };
-use genai::{Client, Error, ModelIden};
+use genai::{Client, Error, ModelIden, ServiceTarget};
 use planwright_core::Value;
 use serde_json::Value as Json;
 
 use super::super::{Delivery, FinishReason, ModelCall, ModelError, Reply, ReplyChunk, Usage};
 use super::attempt_error::{AttemptError, ErrorContext};
+use super::relay::{Relay, UnparsedBytes};
 
 /// A reply, and the message to send back with the results of its calls.
 #[derive(Debug)]
@@ -197,6 +198,8 @@ pub(super) struct ChunkSink {
 #[derive(Debug)]
 pub(super) struct ChatAttempt<'a> {
     pub(super) client: &'a Client,
+    /// The HTTP client that connects to the provider.
+    pub(super) http: &'a reqwest::Client,
     pub(super) model: &'a ModelIden,
     pub(super) chat: ChatRequest,
     pub(super) options: ChatOptions,
@@ -228,9 +231,16 @@ impl ChatAttempt<'_> {
     ) -> Result<ProviderReply, AttemptError> {
         let context = self.context;
         let max_bytes = self.max_bytes;
+        let target = self.client.resolve_service_target(self.model).await;
+        let mut target = target.map_err(|error| AttemptError::from_genai(error, context))?;
+        let relay = Relay::open(self.http, &mut target, context, max_bytes).await?;
+        let unparsed = relay.unparsed();
         let received = match delivery {
-            Delivery::Whole => self.receive_whole().await?,
-            Delivery::Live => self.receive_stream(sink).await?,
+            Delivery::Whole => relay.drive(self.receive_whole(target)).await?,
+            Delivery::Live => {
+                let received = self.receive_stream(target, unparsed, sink);
+                relay.drive(received).await?
+            }
         };
         if received.is_empty() {
             return Err(AttemptError::malformed(context, "it contains no message"));
@@ -238,7 +248,7 @@ impl ChatAttempt<'_> {
         if let Some(reason) = &received.interruption {
             return Err(AttemptError::stopped(context, reason, received.reply));
         }
-        // A stream is bounded while it arrives, but a whole reply arrives at once.
+        // The text of a stream is bounded while it arrives, but that of a whole reply arrives at once.
         if received.reply.text.len() > max_bytes {
             return Err(AttemptError {
                 usage: received.reply.usage,
@@ -248,11 +258,11 @@ impl ChatAttempt<'_> {
         Ok(received)
     }
 
-    async fn receive_whole(self) -> Result<ProviderReply, AttemptError> {
+    async fn receive_whole(self, target: ServiceTarget) -> Result<ProviderReply, AttemptError> {
         let context = self.context;
         let response = self
             .client
-            .exec_chat(self.model, self.chat, Some(&self.options));
+            .exec_chat(target, self.chat, Some(&self.options));
         let response = match response.await {
             Ok(response) => response,
             Err(error) => {
@@ -269,14 +279,22 @@ impl ChatAttempt<'_> {
         Ok(ProviderReply::from_response(response))
     }
 
-    async fn receive_stream(self, sink: &mut ChunkSink) -> Result<ProviderReply, AttemptError> {
+    async fn receive_stream(
+        self,
+        target: ServiceTarget,
+        unparsed: Arc<UnparsedBytes>,
+        sink: &mut ChunkSink,
+    ) -> Result<ProviderReply, AttemptError> {
         let context = self.context;
-        let frames = Arc::new(FrameReader::default());
+        let frames = Arc::new(FrameReader {
+            unparsed,
+            ..FrameReader::default()
+        });
         let frame_sink = Arc::clone(&frames);
         let options = self.options.with_raw_frame_sink_arc(frame_sink);
         let response = self
             .client
-            .exec_chat_stream(self.model, self.chat, Some(&options));
+            .exec_chat_stream(target, self.chat, Some(&options));
         let mut events = response
             .await
             .map_err(|error| AttemptError::from_genai(error, context))?
@@ -365,6 +383,7 @@ struct DroppedParts {
 #[derive(Debug, Default)]
 struct FrameReader {
     bytes: AtomicUsize,
+    unparsed: Arc<UnparsedBytes>,
     dropped: Mutex<DroppedParts>,
 }
 
@@ -439,6 +458,7 @@ impl FrameReader {
 impl ChatFrameSink for FrameReader {
     fn on_frame(&self, _: &FrameCtx, frame: RawFrameRef<'_>) {
         self.bytes.fetch_add(frame.data.len(), Ordering::Relaxed);
+        self.unparsed.reset();
         // Most frames have none of these fields and need no parsing.
         if !FIELDS.iter().any(|field| frame.data.contains(field)) {
             return;

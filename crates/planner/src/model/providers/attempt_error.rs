@@ -92,6 +92,16 @@ impl AttemptError {
         .help("the model may repeat itself; ask again, or ask another model")
     }
 
+    /// Creates the error for a request that could not be sent.
+    pub(super) fn unreachable(context: ErrorContext<'_>, cause: &str) -> Self {
+        let message = format!("`{}` cannot be reached", context.name);
+        Self::new(
+            ModelErrorKind::Unavailable,
+            with_detail(message, sanitize(cause, context.key)),
+        )
+        .help("check that this machine allows connections to `127.0.0.1`")
+    }
+
     /// Creates the error for a response that violates the protocol.
     pub(super) fn malformed(context: ErrorContext<'_>, cause: &str) -> Self {
         let message = format!("the reply of `{}` cannot be read", context.name);
@@ -214,7 +224,10 @@ fn from_stream_error(error: BoxError, context: ErrorContext<'_>) -> AttemptError
 }
 
 /// Converts a connection error.
-fn from_transport_error(error: &reqwest::Error, context: ErrorContext<'_>) -> AttemptError {
+pub(super) fn from_transport_error(
+    error: &reqwest::Error,
+    context: ErrorContext<'_>,
+) -> AttemptError {
     let mut cause: &dyn std::error::Error = error;
     // The innermost error has the actual reason.
     while let Some(deeper) = cause.source() {

@@ -15,6 +15,8 @@ mod chat;
 
 mod attempt;
 
+mod relay;
+
 mod attempt_error;
 mod retry;
 

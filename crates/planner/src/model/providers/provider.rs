@@ -7,6 +7,7 @@ use futures::StreamExt;
 use futures::future::ready;
 use futures::stream::{self, BoxStream};
 use futures_channel::mpsc;
+use genai::adapter::AdapterKind;
 use genai::resolver::{AuthData, Endpoint, ProviderConfig};
 use genai::{Client, ModelIden};
 use reqwest::Url;
@@ -35,6 +36,8 @@ struct ProviderState {
     /// The full name, as `provider:name`.
     full_name: String,
     client: Client,
+    /// The HTTP client that connects to the provider.
+    http: reqwest::Client,
     model: ModelIden,
     settings: ProviderSettings,
     dropped: DroppedParameters,
@@ -45,12 +48,13 @@ struct ProviderState {
 impl Provider {
     pub(super) fn open(settings: ProviderSettings) -> Result<Self, ModelError> {
         let name = ModelName::read(&settings.model)?;
-        let client = connect(&name, &settings)?;
+        let (client, http) = connect(&name, &settings)?;
         let model = ModelIden::new(name.kind(settings.key.is_some()), name.model.as_str());
         let state = ProviderState {
             full_name: name.to_string(),
             name,
             client,
+            http,
             model,
             settings,
             dropped: DroppedParameters::default(),
@@ -159,6 +163,7 @@ impl ProviderState {
         let model = (kind, self.name.model.as_str());
         ChatAttempt {
             client: &self.client,
+            http: &self.http,
             model: &self.model,
             chat: chat_request(request, kind, &self.reasoning),
             options: chat_options(request, &self.settings, model, &self.dropped),
@@ -188,8 +193,11 @@ impl ProviderState {
     }
 }
 
-/// Creates the HTTP client with the provider's address and key. Reads nothing from the environment.
-fn connect(name: &ModelName, settings: &ProviderSettings) -> Result<Client, ModelError> {
+/// Creates the client with the provider's address and key, and the HTTP client that connects to the provider.
+fn connect(
+    name: &ModelName,
+    settings: &ProviderSettings,
+) -> Result<(Client, reqwest::Client), ModelError> {
     let endpoint = endpoint(name, settings)?;
     let auth = auth(name, settings)?;
     install_crypto_provider();
@@ -202,15 +210,27 @@ fn connect(name: &ModelName, settings: &ProviderSettings) -> Result<Client, Mode
         .redirect(Policy::none())
         .build()
         .map_err(|error| failed(&error))?;
+    // `genai` connects to a relay, which takes one connection and may neither be behind a proxy nor compress.
+    let local = reqwest::Client::builder()
+        .redirect(Policy::none())
+        .pool_max_idle_per_host(0)
+        .no_proxy()
+        .no_gzip()
+        .build()
+        .map_err(|error| failed(&error))?;
+    let kind = name.kind(settings.key.is_some());
+    // For these, `genai` ignores the address of a relay.
+    let is_fixed = matches!(kind, AdapterKind::Baidu | AdapterKind::Zai);
     let config = ProviderConfig {
         endpoint,
         auth: Some(auth),
     };
-    Client::builder()
-        .with_reqwest(http)
-        .append_provider_config(name.kind(settings.key.is_some()), config)
+    let client = Client::builder()
+        .with_reqwest(if is_fixed { http.clone() } else { local })
+        .append_provider_config(kind, config)
         .build()
-        .map_err(|error| failed(&error))
+        .map_err(|error| failed(&error))?;
+    Ok((client, http))
 }
 
 fn endpoint(name: &ModelName, settings: &ProviderSettings) -> Result<Option<Endpoint>, ModelError> {

@@ -3,7 +3,7 @@
 use planwright_core::Value;
 use planwright_planner::model::providers;
 use planwright_planner::model::{Delivery, FinishReason, Model, ModelErrorKind, Reply};
-use planwright_testkit::model_server::{ModelServer, ScriptedResponse};
+use planwright_testkit::model_server::{ModelServer, ResponseEnd, ScriptedResponse};
 use serde_json::{Value as Json, json};
 
 use super::protocol::{Protocol, events};
@@ -281,6 +281,31 @@ async fn the_size_of_replies_is_limited() {
             assert!(error.message.ends_with("exceeds 100 bytes"), "{error}");
             assert!(error.reply.starts_with("Hello, hello, hello."), "{error:?}");
             assert!(heard.concat().len() <= 120, "{heard:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn endless_responses_are_cut() {
+    for protocol in [&OPENAI, &ANTHROPIC, &GEMINI, &OLLAMA] {
+        for delivery in [Delivery::Whole, Delivery::Live] {
+            // An answer that begins well, a text that has no end, and an error that has none.
+            let mut answer = protocol.answer(delivery, &super::HELLO);
+            answer.parts.truncate(1);
+            answer.parts[0].truncate(20);
+            let failure = protocol.failure(500, "it hurts");
+            for mut endless in [answer, failure] {
+                endless.parts.push("x".repeat(64 * 1024));
+                endless.ending = ResponseEnd::Endless;
+                let server = ModelServer::start(vec![endless]);
+                let mut settings = settings(protocol, &server);
+                settings.max_bytes = 100;
+                let provider = providers::open(settings).unwrap();
+                let (outcome, _) = ask(&provider, request(delivery)).await;
+                let error = outcome.unwrap_err();
+                assert_eq!(error.kind, ModelErrorKind::CutOff, "{error:?}");
+                assert!(error.message.ends_with("exceeds 100 bytes"), "{error}");
+            }
         }
     }
 }
