@@ -1,6 +1,7 @@
 //! Images of graphs, timelines of runs, and the page that has both.
 
 pub(super) mod graph_layout;
+mod grid;
 pub(super) mod layers;
 mod markup;
 pub(super) mod page;
