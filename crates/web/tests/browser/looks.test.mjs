@@ -64,7 +64,7 @@ test('a list is printed whole', async () => {
   assert.ok(before < 100, `${before}`);
   const printed = (await page.pdf()).toString('latin1');
   const pages = printed.match(/\/Type\s*\/Page\b/g).length;
-  assert.ok(pages >= 7, `${pages} pages`);
+  assert.ok(pages > 4, `${pages} pages`);
   await until(page, (count) => document.querySelectorAll('.step-row').length === count, before);
   await finish(page);
 });

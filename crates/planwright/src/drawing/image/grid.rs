@@ -1,6 +1,6 @@
 //! The places of the boxes inside of a layer: side by side, or in the columns of a grid if the layer would be too wide for a screen.
 
-use super::layers::{BoxSize, GAP, LAYER_GAP};
+use super::layers::{BoxSize, GAP, LAYER_GAP, real};
 
 /// The width up to which the boxes of a layer are side by side, in pixels.
 const MAX_WIDTH: f64 = 3000.0;
@@ -99,6 +99,23 @@ impl Grid {
         before_last.map(|column| self.column_gap(column)).collect()
     }
 
+    /// Gives the nodes of each column the same centre. `row` has the nodes of the layer in order.
+    pub(super) fn align(&self, row: &[usize], centres: &mut [f64]) {
+        let gaps = self.column_gaps();
+        let mut sums = vec![(0.0, 0); gaps.len() + 1];
+        for (node, column) in row.iter().zip(&self.columns) {
+            sums[*column].0 += centres[*node];
+            sums[*column].1 += 1;
+        }
+        let wanted: Vec<f64> = (sums.iter())
+            .map(|(sum, count)| sum / real(*count))
+            .collect();
+        let found = separated(&wanted, &gaps);
+        for (node, column) in row.iter().zip(&self.columns) {
+            centres[*node] = found[*column];
+        }
+    }
+
     fn column_gap(&self, column: usize) -> f64 {
         f64::midpoint(self.widths[column], self.widths[column + 1]) + GAP
     }
@@ -129,4 +146,36 @@ fn row_count(sizes: &[BoxSize]) -> usize {
         .zip((1..).map(f64::from))
         .find(|(_, rows)| width / rows <= target)
         .map_or(1, |(rows, _)| rows)
+}
+
+/// The positions nearest to the `wanted` ones, by least squares, whose distances are at least `gaps`: isotonic regression by pooling
+/// adjacent violators, after the gaps are taken out.
+pub(super) fn separated(wanted: &[f64], gaps: &[f64]) -> Vec<f64> {
+    let mut offsets = Vec::with_capacity(wanted.len());
+    let mut offset = 0.0;
+    for position in 0..wanted.len() {
+        if let Some(gap) = position.checked_sub(1).and_then(|before| gaps.get(before)) {
+            offset += gap;
+        }
+        offsets.push(offset);
+    }
+    // The pools: the sum and the number of their positions.
+    let mut pools: Vec<(f64, usize)> = Vec::new();
+    for (wanted, offset) in wanted.iter().zip(&offsets) {
+        let mut pool = (wanted - offset, 1);
+        while let Some((sum, count)) = pools.last()
+            && sum / real(*count) > pool.0 / real(pool.1)
+        {
+            pool = (pool.0 + sum, pool.1 + count);
+            pools.pop();
+        }
+        pools.push(pool);
+    }
+    let levels = pools
+        .into_iter()
+        .flat_map(|(sum, count)| std::iter::repeat_n(sum / real(count), count));
+    levels
+        .zip(&offsets)
+        .map(|(level, offset)| level + offset)
+        .collect()
 }

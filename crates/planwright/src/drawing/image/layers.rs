@@ -5,7 +5,8 @@
 //! Transactions on Systems, Man, and Cybernetics 11, 1981): layers by the longest path, orders by the barycentres of the neighbours.
 //! The horizontal positions minimise the squares of the distances to the neighbours, for the order that was found.
 
-use super::grid::Grid;
+use super::fenwick_tree::FenwickTree;
+use super::grid::{Grid, separated};
 use crate::drawing::lanes::RowOrder;
 
 /// The gap between two steps of a layer, in pixels.
@@ -308,7 +309,7 @@ impl Layers {
         }
         for (row, grid) in self.rows.iter().zip(grids) {
             if grid.is_folded() {
-                align(row, grid, &mut centres);
+                grid.align(row, &mut centres);
             }
         }
         centres
@@ -420,89 +421,12 @@ impl Layers {
     }
 }
 
-/// Gives the nodes of each column of a layer the same centre.
-fn align(row: &[usize], grid: &Grid, centres: &mut [f64]) {
-    let gaps = grid.column_gaps();
-    let mut sums = vec![(0.0, 0); gaps.len() + 1];
-    for (node, column) in row.iter().zip(&grid.columns) {
-        sums[*column].0 += centres[*node];
-        sums[*column].1 += 1;
-    }
-    let wanted: Vec<f64> = (sums.iter())
-        .map(|(sum, count)| sum / real(*count))
-        .collect();
-    let found = separated(&wanted, &gaps);
-    for (node, column) in row.iter().zip(&grid.columns) {
-        centres[*node] = found[*column];
-    }
-}
-
-/// The positions nearest to the `wanted` ones, by least squares, whose distances are at least `gaps`: isotonic regression by pooling
-/// adjacent violators, after the gaps are taken out.
-fn separated(wanted: &[f64], gaps: &[f64]) -> Vec<f64> {
-    let mut offsets = Vec::with_capacity(wanted.len());
-    let mut offset = 0.0;
-    for position in 0..wanted.len() {
-        if let Some(gap) = position.checked_sub(1).and_then(|before| gaps.get(before)) {
-            offset += gap;
-        }
-        offsets.push(offset);
-    }
-    // The pools: the sum and the number of their positions.
-    let mut pools: Vec<(f64, usize)> = Vec::new();
-    for (wanted, offset) in wanted.iter().zip(&offsets) {
-        let mut pool = (wanted - offset, 1);
-        while let Some((sum, count)) = pools.last()
-            && sum / real(*count) > pool.0 / real(pool.1)
-        {
-            pool = (pool.0 + sum, pool.1 + count);
-            pools.pop();
-        }
-        pools.push(pool);
-    }
-    let levels = pools
-        .into_iter()
-        .flat_map(|(sum, count)| std::iter::repeat_n(sum / real(count), count));
-    levels
-        .zip(&offsets)
-        .map(|(level, offset)| level + offset)
-        .collect()
-}
-
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (sum, count) = values.fold((0.0, 0), |(sum, count), value| (sum + value, count + 1));
     (count > 0).then(|| sum / real(count))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of nodes are small")]
-fn real(count: usize) -> f64 {
+pub(super) fn real(count: usize) -> f64 {
     count as f64
-}
-
-/// Counts by position, with sums of prefixes in logarithmic time.
-struct FenwickTree(Vec<usize>);
-
-impl FenwickTree {
-    fn new(positions: usize) -> Self {
-        Self(vec![0; positions + 1])
-    }
-
-    fn add(&mut self, position: usize) {
-        let mut index = position + 1;
-        while let Some(count) = self.0.get_mut(index) {
-            *count += 1;
-            index += index & index.wrapping_neg();
-        }
-    }
-
-    /// The number of added positions up to `position`, included.
-    fn up_to(&self, position: usize) -> usize {
-        let mut index = position + 1;
-        let mut sum = 0;
-        while index > 0 {
-            sum += self.0.get(index).copied().unwrap_or(0);
-            index &= index - 1;
-        }
-        sum
-    }
 }

@@ -1,5 +1,6 @@
 //! Images of graphs, timelines of runs, and the page that has both.
 
+mod fenwick_tree;
 pub(super) mod graph_layout;
 mod grid;
 pub(super) mod layers;

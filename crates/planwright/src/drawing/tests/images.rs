@@ -321,7 +321,7 @@ fn a_wide_layer_is_broken_into_rows() {
         for pair in edge
             .points
             .windows(2)
-            .filter(|pair| pair[0][0] == pair[1][0])
+            .filter(|pair| (pair[0][0] - pair[1][0]).abs() < 0.05)
         {
             let crossed = layout.nodes.iter().find(|node| {
                 let is_beside = pair[0][0] <= node.x || node.x + node.w <= pair[0][0];
