@@ -107,10 +107,18 @@ const focusDetails = () => document.querySelector('[data-detail]')?.focus();
 function VirtualList(props) {
   const { length, rowHeight, row, rowClass, selected, onSelect, label, header, width, onKey, overlay } = props;
   const [element, view] = useViewport();
+  const [isPrinted, setPrinted] = useState(false);
+  // The browser draws what is there once this has run, so the list cannot wait for a frame.
+  useEffect(() => {
+    const names = ['beforeprint', 'afterprint'];
+    const change = ({ type }) => setPrinted(type === names[0]);
+    names.map((name) => addEventListener(name, change));
+    return () => names.map((name) => removeEventListener(name, change));
+  }, []);
   // As many rows wherever and however high the list is: a row that leaves the window lends its nodes to the one that enters it, and none
   // moves in the document, since the browser would lay it out again, and a click would reach another row than the one it began on.
-  const slots = Math.ceil(innerHeight / rowHeight) + 13;
-  const first = Math.max(0, Math.min(length, Math.floor(view.top / rowHeight)) - 6);
+  const slots = isPrinted ? length : Math.ceil(innerHeight / rowHeight) + 13;
+  const first = isPrinted ? 0 : Math.max(0, Math.min(length, Math.floor(view.top / rowHeight)) - 6);
   const last = Math.min(length, first + slots);
   const head = header ? rowHeight : 0;
 

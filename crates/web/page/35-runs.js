@@ -119,14 +119,12 @@ class RunRow extends Component {
 /** The duration of a run, which grows while the run is running. */
 function Elapsed({ run }) {
   const [, draw] = useState(0);
-  const since = useMemo(() => performance.now(), [run]);
-  const isRunning = run.status === 'running';
   useEffect(() => {
-    if (!isRunning) return undefined;
+    if (!run.since) return undefined;
     const timer = setInterval(() => draw((n) => n + 1), 1000);
     return () => clearInterval(timer);
-  }, [isRunning]);
-  return duration(isRunning ? run.duration_ms + performance.now() - since : run.duration_ms);
+  }, [run.since]);
+  return duration(run.since ? Math.max(run.duration_ms, Date.now() - Date.parse(run.since)) : run.duration_ms);
 }
 
 /** The number of steps that ended, as text and as a bar. */

@@ -3,6 +3,7 @@
 mod known;
 mod question;
 mod row;
+mod stored;
 
 use std::cmp::Reverse;
 use std::convert::Infallible;
@@ -10,7 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use planwright::engine::RunStatus;
+use planwright::service::StepStates;
 use planwright::store::{RunFilter, RunInfo, RunState, Store};
+use planwright::stored::{StoredRun, StoredRunError};
 use tokio::sync::watch;
 
 use crate::error::{ApiError, blocking};
@@ -21,6 +24,7 @@ pub(crate) use question::{CallArguments, Question};
 pub(crate) use row::RunRow;
 
 use known::{KnownRun, KnownRuns};
+use stored::StoredRuns;
 
 /// The number of the newest runs that are followed. Those that wait or are in progress are followed as well.
 const FOLLOWED: usize = 200;
@@ -48,6 +52,7 @@ pub(crate) struct Snapshot {
 pub(crate) struct RunBoard {
     store: Store,
     plans: PlanCache,
+    stored: StoredRuns,
     known: Mutex<KnownRuns>,
     snapshots: watch::Sender<Arc<Snapshot>>,
 }
@@ -55,6 +60,7 @@ pub(crate) struct RunBoard {
 impl RunBoard {
     pub(crate) fn new(store: Store) -> Self {
         Self {
+            stored: StoredRuns::new(store.clone()),
             store,
             plans: PlanCache::default(),
             known: Mutex::default(),
@@ -70,6 +76,26 @@ impl RunBoard {
     /// The plans of the runs.
     pub(crate) fn plans(&self) -> &PlanCache {
         &self.plans
+    }
+
+    /// Returns a run with all entries that are stored now. Blocks on the disk.
+    pub(crate) fn stored(&self, info: &RunInfo) -> Result<Arc<StoredRun>, StoredRunError> {
+        self.stored.read(info)
+    }
+
+    /// Returns the states of the steps of a run, of which `stored` was read.
+    pub(crate) fn states(&self, info: &RunInfo, stored: &StoredRun) -> StepStates {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let cached = known.states(info).cloned();
+        drop(known);
+        let cached = cached.filter(|states| states.entries() == stored.entries.len());
+        cached.unwrap_or_else(|| {
+            let mut states = StepStates::new(info.id.clone(), info.steps);
+            for entry in &stored.entries {
+                states.entry(entry);
+            }
+            states
+        })
     }
 
     /// Follows the store.
@@ -142,7 +168,7 @@ impl RunBoard {
     ) -> Result<(Arc<RunRow>, Vec<Arc<Question>>), ApiError> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let run = known.get(&self.store, info)?;
-        run.update(&self.store, &self.plans, info)?;
+        run.update(&self.stored, &self.plans, info)?;
         Ok(run.row(info))
     }
 

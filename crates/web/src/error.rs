@@ -86,9 +86,8 @@ pub(crate) async fn blocking<T: Send + 'static>(
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         let status = match &error {
-            StoreError::Missing { .. }
-            | StoreError::Ambiguous { .. }
-            | StoreError::BadName { .. } => StatusCode::NOT_FOUND,
+            StoreError::Missing { .. } | StoreError::Ambiguous { .. } => StatusCode::NOT_FOUND,
+            StoreError::BadName { .. } => StatusCode::UNPROCESSABLE_ENTITY,
             StoreError::Leased { .. }
             | StoreError::ClientBusy { .. }
             | StoreError::Exists { .. }

@@ -69,6 +69,22 @@ impl StoredRun {
         Self::of(run, entries, imported)
     }
 
+    /// Reads the entries that were stored after those of this run, whose id is `id`; `None` if there are none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`StoredRun::read`].
+    pub fn updated(&self, store: &Store, id: &str) -> Result<Option<Self>, StoredRunError> {
+        let new = store
+            .entries_from(id, self.entries.len())
+            .and_then(Iterator::collect::<Result<Vec<Entry>, _>>)?;
+        if new.is_empty() {
+            return Ok(None);
+        }
+        let entries = self.entries.iter().cloned().chain(new).collect();
+        Self::of(self.run.clone(), entries, self.imported).map(Some)
+    }
+
     fn of(
         run: RunV1,
         entries: Vec<Entry>,

@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use axum::{Extension, Json};
 use planwright::core::Value;
 use planwright::engine::{RunId, RunOptions};
-use planwright::stored::{Passphrase, PassphraseError, StoredRun, output_violations};
+use planwright::stored::{Passphrase, PassphraseError, output_violations};
 use serde::{Deserialize, Serialize};
 
 use super::decisions::{Violations, decider};
@@ -81,7 +81,7 @@ pub(crate) async fn resume(
                 // Repeating a call whose outcome is unknown is a decision like any other.
                 require_passphrase(&state, &visitor, passphrase.as_deref())?;
             }
-            let stored = StoredRun::read(&state.settings.store, info.id.as_str())?;
+            let stored = state.board.stored(&info)?;
             Ok((info, stored))
         })
         .await?

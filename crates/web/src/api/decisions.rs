@@ -9,7 +9,8 @@ use planwright::core::{PlanConsent, Schema, Value};
 use planwright::engine::Decision;
 use planwright::store::StoreError;
 use planwright::stored::{
-    ArgumentViolation, Decider, Passphrase, StoredRun, StoredRunError, argument_violations,
+    ArgumentViolation, Decider, OpenQuestion, Passphrase, StoredRun, StoredRunError,
+    argument_violations,
 };
 use serde::{Deserialize, Serialize};
 
@@ -87,7 +88,8 @@ pub(crate) async fn decide(
 fn store(state: &PageState, visitor: &Visitor, new: NewDecisions) -> Result<Decided, ApiError> {
     let info = find(state, visitor, &new.run)?;
     let decision = new.decision()?;
-    let open = state.settings.service.questions(info.id.as_str())?;
+    let stored = state.board.stored(&info)?;
+    let open = OpenQuestion::of(&info.id, &stored.history()?);
     // All calls are compared before the first decision is stored.
     let mut questions = Vec::new();
     for shown in &new.decisions {
@@ -104,7 +106,6 @@ fn store(state: &PageState, visitor: &Visitor, new: NewDecisions) -> Result<Deci
         })?);
     }
     if let Decision::Approve { args: Some(args) } = &decision {
-        let stored = StoredRun::read(&state.settings.store, info.id.as_str())?;
         for question in &questions {
             let subject = &question.subject;
             subject.check_changed_args(args).map_err(|error| {
@@ -125,11 +126,11 @@ fn store(state: &PageState, visitor: &Visitor, new: NewDecisions) -> Result<Deci
     let decider = decider(state, visitor, new.passphrase.as_deref())?;
     let service = &state.settings.service;
     // Either the plan with all of its calls is approved, or nothing, because another process may have decided about a call meanwhile.
-    let stored = match &new.plan_digest {
+    let done = match &new.plan_digest {
         Some(digest) => service.approve_plan(info.id.as_str(), digest, &questions, &decider),
         None => service.decide_all(&questions, &decision, &decider),
     };
-    stored.map_err(|error| match error {
+    done.map_err(|error| match error {
         planwright::service::Error::StoredRun(error) => refused(error),
         other => other.into(),
     })?;
@@ -244,7 +245,7 @@ pub(crate) async fn check(
 ) -> Result<Json<Violations>, ApiError> {
     blocking(move || {
         let info = find(&state, &visitor, &written.run)?;
-        let stored = StoredRun::read(&state.settings.store, info.id.as_str())?;
+        let stored = state.board.stored(&info)?;
         let schema = input_schema(&stored, &written.server, &written.tool)
             .ok_or_else(|| ApiError::missing("tool", &written.tool))?;
         let findings = argument_violations(&schema, &written.arguments);

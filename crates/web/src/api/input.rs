@@ -1,5 +1,7 @@
 //! Readers of requests whose refusals have the form of all errors.
 
+use std::error::Error as _;
+
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use axum::http::request::Parts;
@@ -54,7 +56,12 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> 
         let query = Query::from_request_parts(parts, state).await;
         query
             .map(|Query(parameters)| Self(parameters))
-            .map_err(|error| ApiError::bad(error.body_text()))
+            .map_err(|error| {
+                let cause = error
+                    .source()
+                    .map_or(error.body_text(), ToString::to_string);
+                ApiError::bad(format!("the parameters cannot be read: {cause}"))
+            })
     }
 }
 

@@ -23,7 +23,7 @@ const CACHED: usize = 4;
 /// A stored run, with its journal up to the time at which it was read.
 pub(crate) struct Inspection {
     pub(crate) info: RunInfo,
-    pub(crate) stored: StoredRun,
+    pub(crate) stored: Arc<StoredRun>,
     pub(crate) states: StepStates,
     pub(crate) history: History,
     pub(crate) plan: Arc<RunPlan>,
@@ -58,15 +58,11 @@ impl Inspections {
 
 impl Inspection {
     fn read(state: &PageState, info: &RunInfo) -> Result<Self, ApiError> {
-        let stored = StoredRun::read(&state.settings.store, info.id.as_str())?;
-        let mut states = StepStates::new(info.id.clone(), info.steps);
-        for entry in &stored.entries {
-            states.entry(entry);
-        }
+        let stored = state.board.stored(info)?;
         let history = stored.history()?;
         Ok(Self {
             info: info.clone(),
-            states,
+            states: state.board.states(info, &stored),
             parts: RunParts::of(history.steps().map(|(at, _)| at)),
             history,
             plan: state.board.plans().of(&info.id, &stored),

@@ -254,7 +254,7 @@ pub(crate) async fn call(
         let info = find(&state, &visitor, &id)?;
         let read = Inspections::read(&state, &info)?;
         let open = OpenQuestion::of(&info.id, &read.history);
-        let call = CallArguments::at(open, &address);
+        let call = CallArguments::at(open, &address, &read.states);
         Ok(Json(
             call.ok_or_else(|| ApiError::missing("call", &address))?,
         ))

@@ -22,6 +22,17 @@ use crate::session::Visitor;
 const DEFAULT_ROWS: usize = 100;
 const MAX_ROWS: usize = 500;
 
+/// The statuses of rows.
+const STATUSES: [&str; 7] = [
+    "succeeded",
+    "failed",
+    "waiting",
+    "cancelled",
+    "running",
+    "interrupted",
+    "unreadable",
+];
+
 #[derive(Default, Deserialize)]
 pub(crate) struct Filter {
     status: Option<String>,
@@ -61,6 +72,13 @@ fn select(state: &PageState, visitor: &Visitor, filter: &Filter) -> Result<Runs,
         before: filled_in(filter.before.as_ref()),
         limit: filter.limit,
     };
+    if let Some(status) = &filter.status
+        && !STATUSES.contains(&&**status)
+    {
+        let message = format!("no run has the status `{status}`");
+        let help = format!("the statuses are {}", STATUSES.join(", "));
+        return Err(ApiError::bad(message).help(help));
+    }
     let (since, until) = match &filter.time {
         Some(phrase) => range(state, phrase)?,
         None => (None, None),

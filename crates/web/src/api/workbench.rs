@@ -9,10 +9,11 @@ use axum::http::StatusCode;
 use axum::{Extension, Json};
 use planwright::core::expression::EvaluationLimits;
 use planwright::core::plan::Input;
-use planwright::core::{CheckedPlan, Diagnostic, Diagnostics, Object, Severity, Value};
+use planwright::core::{CheckedPlan, Code, Diagnostic, Diagnostics, Object, Severity, Value};
 use planwright::dialects::{self, ReadOptions};
 use planwright::drawing::{Drawing, GraphLayoutV1};
 use planwright::engine::approval::Always;
+use planwright::engine::backend::Simulated;
 use planwright::engine::run::preview;
 use planwright::engine::{Decision, RunId, RunOptions};
 use planwright::format::{ReportStatus, ReportV1, StepV1};
@@ -361,9 +362,7 @@ pub(crate) async fn run(
         Mode::Dry => listed(&state).await?,
         Mode::Simulated => {
             let script = match &new.simulate {
-                Some(text) => Value::from_json(text).map_err(|error| {
-                    ApiError::bad(format!("the simulated tools are not JSON: {error}"))
-                })?,
+                Some(text) => simulated(text)?,
                 None => script(&listed(&state).await?),
             };
             let simulated = state.settings.tools.simulate(script).await?;
@@ -382,6 +381,14 @@ pub(crate) async fn run(
             let message = format!("the plan is not sound{reason}");
             return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, message));
         };
+        let mut found = loaded.diagnostics.iter();
+        if let Some(unknown) = found.find(|found| found.code == Code::UnknownInput) {
+            let error = ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &unknown.message);
+            return Err(match &unknown.help {
+                Some(help) => error.help(help),
+                None => error,
+            });
+        }
         let started = match new.mode {
             Mode::Dry => Started {
                 preview: Some(previewed(&plan, &loaded)),
@@ -437,6 +444,17 @@ fn launch(
     })?;
     state.running.drive(run, tools);
     Ok(id)
+}
+
+/// Reads a script that a person wrote. The tools of the page store it in a file, whose name would be no help.
+fn simulated(text: &str) -> Result<Value, ApiError> {
+    let script = Value::from_json(text)
+        .map_err(|error| ApiError::bad(format!("the simulated tools are not JSON: {error}")))?;
+    Simulated::from_script(&script).map_err(|faults| {
+        let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        ApiError::bad("this is not a file of simulated tools").help(faults.join("\n"))
+    })?;
+    Ok(script)
 }
 
 /// A script in which each tool answers with an example of its output.

@@ -8,13 +8,14 @@ use std::time::SystemTime;
 use planwright::Value;
 use planwright::core::PlanDigest;
 use planwright::engine::{RunId, RunStatus};
-use planwright::format::RunV1;
+use planwright::format::{RunClock, RunV1};
 use planwright::service::StepStates;
 use planwright::store::{FileProblem, RunInfo, RunState, Store, StoreError};
-use planwright::stored::StoredRunError;
+use planwright::stored::{StoredRun, StoredRunError};
 
 use super::question::{self, Question};
-use super::row::RunRow;
+use super::row::{RunProgress, RunRow};
+use super::stored::StoredRuns;
 use crate::error::ApiError;
 use crate::plans::PlanCache;
 use crate::session::RunOwner;
@@ -41,6 +42,8 @@ pub(super) struct KnownRun {
     /// The name of the plan; of an unnamed one, that of its file.
     plan: Option<String>,
     states: StepStates,
+    clock: RunClock,
+    progress: RunProgress,
     /// The state of the run when the other fields were read.
     info: Option<RunInfo>,
     questions: Vec<Arc<Question>>,
@@ -56,14 +59,14 @@ pub(super) struct KnownRun {
 
 /// The identity of a run, because another run may get the id of a deleted one.
 #[derive(Debug, PartialEq)]
-struct RunOrigin {
+pub(super) struct RunOrigin {
     created: SystemTime,
     imported: Option<usize>,
     digest: PlanDigest,
 }
 
 impl RunOrigin {
-    fn of(info: &RunInfo) -> Self {
+    pub(super) fn of(info: &RunInfo) -> Self {
         Self {
             created: info.created,
             imported: info.imported,
@@ -94,6 +97,12 @@ impl KnownRuns {
         let run = run.ok_or_else(|| ApiError::missing("run", info.id.as_str()))?;
         run.used = used;
         Ok(run)
+    }
+
+    /// Returns the states of the steps of a run, if they are cached.
+    pub(super) fn states(&self, info: &RunInfo) -> Option<&StepStates> {
+        let run = self.runs.get(&info.id)?;
+        run.is_of(info).then_some(&run.states)
     }
 
     /// Returns the owner of a run, if it is cached.
@@ -166,6 +175,8 @@ impl KnownRun {
             },
             plan: info.plan.clone().or(file),
             states: StepStates::new(info.id.clone(), info.steps),
+            clock: RunClock::new(info.created),
+            progress: RunProgress::default(),
             info: None,
             questions: Vec::new(),
             row: None,
@@ -193,7 +204,13 @@ impl KnownRun {
         let known = known.filter(|(shown, count, _)| shown == info && *count == waiting);
         let row = known.map_or_else(
             || {
-                let row = RunRow::new(info, self.plan.as_deref(), &self.owner, waiting);
+                let row = RunRow::new(
+                    info,
+                    self.plan.as_deref(),
+                    &self.owner,
+                    waiting,
+                    &self.progress,
+                );
                 Arc::new(if self.problem.is_some() {
                     row.unreadable()
                 } else {
@@ -221,7 +238,7 @@ impl KnownRun {
     /// The store cannot be read. A run that cannot be read is no error: the other runs, also those of other clients, must not depend on it.
     pub(super) fn update(
         &mut self,
-        store: &Store,
+        stored: &StoredRuns,
         plans: &PlanCache,
         info: &RunInfo,
     ) -> Result<(), ApiError> {
@@ -229,7 +246,7 @@ impl KnownRun {
         if self.owner == RunOwner::Unknown {
             return Ok(());
         }
-        let problem = match self.read_changes(store, plans, info) {
+        let problem = match self.read_changes(stored, plans, info) {
             Ok(()) => None,
             Err(error) if self.problem.as_ref() == Some(&error.to_string()) => return Ok(()),
             Err(error) => Some(problem(info, error)?),
@@ -243,10 +260,11 @@ impl KnownRun {
 
     fn read_changes(
         &mut self,
-        store: &Store,
+        stored: &StoredRuns,
         plans: &PlanCache,
         info: &RunInfo,
     ) -> Result<(), StoredRunError> {
+        let store = stored.store();
         let may_ask = matches!(
             info.state,
             RunState::Open | RunState::Ended(RunStatus::Waiting)
@@ -256,6 +274,8 @@ impl KnownRun {
             // A run that is resumed is read again.
             if self.states.entries() > 0 {
                 self.states = StepStates::new(info.id.clone(), info.steps);
+                self.clock = RunClock::new(info.created);
+                self.progress = RunProgress::default();
             }
             self.info = None;
             return Ok(());
@@ -264,21 +284,37 @@ impl KnownRun {
         if info.state == RunState::Open || self.info.as_ref() != Some(info) {
             let mut is_other_plan = false;
             // An error ends this before `info` is set, so the next update reads the rest, and no waiting call is missing.
+            // The questions and the page of the run read the whole journal as well.
+            let whole = match self.states.entries() {
+                0 => readable(stored.read(info))?,
+                _ => None,
+            };
+            let mut since = self.progress.since;
+            for entry in whole.iter().flat_map(|stored| &stored.entries) {
+                self.states.entry(entry);
+                since = self.clock.time(entry).checked_sub(entry.at);
+            }
             for entry in store.entries_from(info.id.as_str(), self.states.entries())? {
                 let entry = entry?;
                 is_other_plan |= entry.record.may_change_plan();
                 self.states.entry(&entry);
+                since = self.clock.time(&entry).checked_sub(entry.at);
             }
+            self.progress = RunProgress::of(&self.states, since);
             let asked: Vec<&Arc<str>> = self.states.questions().values().collect();
             let shown: Vec<&Arc<str>> = self.questions.iter().map(|shown| &shown.digest).collect();
             let is_same = asked.len() == shown.len() && asked.iter().all(|one| shown.contains(one));
             // A waiting call may have the same arguments in another plan, whose approval as a whole has another digest.
             if !is_same || is_other_plan {
-                let questions = if asked.is_empty() {
-                    Vec::new()
-                } else {
-                    let names = (self.plan.as_deref(), &self.owner);
-                    Question::of_run(store, plans, info, names)?
+                let stored = match whole {
+                    _ if asked.is_empty() => None,
+                    Some(stored) => Some(stored),
+                    None => readable(stored.read(info))?,
+                };
+                let names = (self.plan.as_deref(), &self.owner);
+                let questions = match stored {
+                    Some(stored) => Question::of_run(&stored, plans, (info, &self.states), names)?,
+                    None => Vec::new(),
                 };
                 self.questions = questions.into_iter().map(Arc::new).collect();
             }
@@ -299,6 +335,17 @@ impl KnownRun {
             }
         }
         Ok(())
+    }
+}
+
+/// Returns a stored run, or `None` if a program wrote it that uses the store directly, with other headers, and decides about its calls itself.
+fn readable(
+    read: Result<Arc<StoredRun>, StoredRunError>,
+) -> Result<Option<Arc<StoredRun>>, StoredRunError> {
+    match read {
+        Ok(stored) => Ok(Some(stored)),
+        Err(StoredRunError::Unreadable(_)) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

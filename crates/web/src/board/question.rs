@@ -8,7 +8,8 @@ use planwright::core::{PlanConsent, ServerName, Value};
 use planwright::engine::journal::Record;
 use planwright::engine::{Decision, RunId};
 use planwright::format::{RunClock, ToolV1, timestamp};
-use planwright::store::{RunInfo, Store};
+use planwright::service::StepStates;
+use planwright::store::RunInfo;
 use planwright::stored::{OpenQuestion, StoredRun, StoredRunError};
 use serde::Serialize;
 
@@ -64,7 +65,7 @@ pub(crate) struct Question {
 /// The whole arguments of a call that waits.
 #[derive(Debug, Serialize)]
 pub(crate) struct CallArguments {
-    digest: String,
+    digest: Arc<str>,
     arguments: Value,
     arguments_shown: Vec<String>,
 }
@@ -90,22 +91,16 @@ pub(crate) struct EarlierDecision {
 }
 
 impl Question {
-    /// Returns the waiting calls of a run. Blocks on the disk.
+    /// Returns the waiting calls of a run.
     pub(crate) fn of_run(
-        store: &Store,
+        stored: &StoredRun,
         plans: &PlanCache,
-        info: &RunInfo,
+        (info, states): (&RunInfo, &StepStates),
         (name, owner): (Option<&str>, &RunOwner),
     ) -> Result<Vec<Self>, StoredRunError> {
-        let stored = match StoredRun::read(store, info.id.as_str()) {
-            Ok(stored) => stored,
-            // A program that uses the store directly writes other headers, and decides about its calls itself.
-            Err(StoredRunError::Unreadable(_)) => return Ok(Vec::new()),
-            Err(error) => return Err(error),
-        };
         let history = stored.history()?;
         // A plan that has errors now has no sources to show, but the call is the same.
-        let plan = plans.of(&info.id, &stored);
+        let plan = plans.of(&info.id, stored);
         let checked = plan.checked.as_ref().ok();
         let open = OpenQuestion::of(&info.id, &history);
         let questions = open.into_iter().map(|question| {
@@ -114,7 +109,7 @@ impl Question {
                 tool.server == question.subject.server && *tool.name == *question.subject.tool
             });
             let found = checked.and_then(|plan| step_at(plan, &question.at));
-            let (asked, earlier) = journaled(&stored, info, &question);
+            let (asked, earlier) = journaled(stored, info, &question);
             let args = &question.subject.args;
             let is_cut = (args.json_size(MAX_DEPTH)).is_none_or(|size| size.bytes > MAX_ARGUMENTS);
             let (arguments, arguments_shown) = if is_cut {
@@ -138,7 +133,7 @@ impl Question {
                 sources: checked
                     .map(|plan| argument_sources(plan, &question.at))
                     .unwrap_or_default(),
-                digest: question.digest().into(),
+                digest: digest(&question, states),
                 plan_digest: stored.plan_consent().cloned(),
                 input_schema: tool.map(|tool| tool.input_schema.clone()),
                 asked,
@@ -162,11 +157,11 @@ impl Question {
 
 impl CallArguments {
     /// The arguments of the call of `open` at an address, if it waits.
-    pub(crate) fn at(open: Vec<OpenQuestion>, address: &str) -> Option<Self> {
+    pub(crate) fn at(open: Vec<OpenQuestion>, address: &str, states: &StepStates) -> Option<Self> {
         let mut open = open.into_iter();
         let question = open.find(|question| question.at.to_string() == address)?;
         Some(Self {
-            digest: question.digest(),
+            digest: digest(&question, states),
             arguments_shown: call_view::arguments(&question.subject.args),
             arguments: question.subject.args,
         })
@@ -183,6 +178,12 @@ impl ToolAnnotations {
             trusted: tool.trusted,
         }
     }
+}
+
+/// The digest of a call that waits. The states have it, and it takes long for large arguments.
+fn digest(question: &OpenQuestion, states: &StepStates) -> Arc<str> {
+    let known = states.questions().get(&question.at.to_string());
+    known.map_or_else(|| question.digest().into(), Arc::clone)
 }
 
 /// The name of a decision.

@@ -1,7 +1,10 @@
 //! A run in the list of runs.
 
+use std::time::SystemTime;
+
 use planwright::engine::RunId;
-use planwright::format::RunListingV1;
+use planwright::format::{RunListingV1, timestamp};
+use planwright::service::{StepPhase, StepStates};
 use planwright::store::RunInfo;
 use planwright::stored::listing;
 use serde::Serialize;
@@ -20,6 +23,9 @@ pub(crate) struct RunRow {
     pub(crate) owner: RunOwner,
     pub(crate) started: String,
     pub(crate) duration_ms: f64,
+    /// The start of the time that the duration counts, without pauses, while a process drives the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) since: Option<String>,
     pub(crate) steps: usize,
     pub(crate) steps_ended: usize,
     pub(crate) calls: usize,
@@ -30,12 +36,41 @@ pub(crate) struct RunRow {
     pub(crate) pid: Option<u32>,
 }
 
+/// The progress of a run, as its journal has it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct RunProgress {
+    /// The number of steps that have ended; `None` if the journal was not read.
+    pub(super) ended: Option<usize>,
+    /// The start of the latest process, minus the duration before it.
+    pub(super) since: Option<SystemTime>,
+}
+
+impl RunProgress {
+    /// Reads the states after some entries of a journal.
+    pub(super) fn of(states: &StepStates, since: Option<SystemTime>) -> Self {
+        let is_step = |address: &&str| !address.contains(['/', '@', '[', '#']);
+        let steps = states.addresses().filter(is_step);
+        let has_ended = |address: &&str| {
+            matches!(
+                states.step(address).phase,
+                StepPhase::Succeeded | StepPhase::Failed | StepPhase::Skipped
+            )
+        };
+        let ended = steps.filter(has_ended).count();
+        Self {
+            ended: Some(ended),
+            since,
+        }
+    }
+}
+
 impl RunRow {
-    pub(crate) fn new(
+    pub(super) fn new(
         info: &RunInfo,
         plan: Option<&str>,
         owner: &RunOwner,
         waiting: usize,
+        progress: &RunProgress,
     ) -> Self {
         let RunListingV1 {
             status,
@@ -54,7 +89,12 @@ impl RunRow {
             started: created,
             duration_ms,
             steps: info.steps,
-            steps_ended: info.done.min(info.steps),
+            since: progress
+                .since
+                .filter(|_| info.holder.is_some())
+                .map(timestamp),
+            // The store counts a step that was repeated or set as often as it ended.
+            steps_ended: progress.ended.unwrap_or(info.done).min(info.steps),
             calls: info.calls,
             waiting,
             imported,

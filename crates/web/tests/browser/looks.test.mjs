@@ -55,6 +55,20 @@ for (const scheme of ['light', 'dark']) {
   }
 }
 
+test('a list is printed whole', async () => {
+  const steps = Array.from({ length: 300 }, (_, index) => ({ id: `step_${index}`, tool: 'list_orders' }));
+  const { run } = await world.run({ name: 'long', steps });
+  const page = await browser.open(world, { route: `#/run/${run}/steps` });
+  await page.locator('.step-row').first().waitFor();
+  const before = await page.locator('.step-row').count();
+  assert.ok(before < 100, `${before}`);
+  const printed = (await page.pdf()).toString('latin1');
+  const pages = printed.match(/\/Type\s*\/Page\b/g).length;
+  assert.ok(pages > 4, `${pages} pages`);
+  await until(page, (count) => document.querySelectorAll('.step-row').length === count, before);
+  await finish(page);
+});
+
 test('dialogs and both sides of a comparison fit a narrow window', async () => {
   const { run } = await world.run({ ...welcome, name: `a-long-name-${'of-a-plan-'.repeat(12)}` });
   const page = await browser.open(world, { width: 400, route: `#/run/${failed}/graph` });

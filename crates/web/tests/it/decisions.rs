@@ -2,7 +2,8 @@
 
 use planwright::core::Value as PlanValue;
 use planwright::engine::Decision;
-use planwright::stored::{Decider, Passphrase};
+use planwright::engine::journal::Record;
+use planwright::stored::{Decider, Passphrase, StoredRun};
 use serde_json::{Value, json};
 
 use crate::world::{PAY, World, answered};
@@ -336,4 +337,70 @@ fn a_whole_plan_requires_the_passphrase_if_one_is_set() {
         world.post("decisions", &decision(&question, &proven)).0,
         200
     );
+}
+
+/// A step that fails, one that waits for a person, and one after it.
+const FAIL_AND_PAY: &str = r#"{"steps": [
+    {"id": "broken", "tool": "bank.fail", "on_error": "continue"},
+    {"id": "pay", "tool": "bank.pay", "args": {"to": "bob", "amount": 1}},
+    {"id": "after", "tool": "bank.balance", "args": {"of": "${pay}"}}
+]}"#;
+
+#[test]
+fn a_step_that_ended_twice_counts_once() {
+    let world = World::new();
+    world.run(FAIL_AND_PAY, "r1", None);
+    let shown = |world: &World| world.get("runs/r1").1["run"].clone();
+    let row = shown(&world);
+    assert_eq!(
+        (&row["status"], &row["steps_ended"]),
+        (&json!("waiting"), &json!(1))
+    );
+    assert_eq!(row["since"], Value::Null);
+    let mut events = world.events("events?run=r1");
+    let set = json!({"set": {"broken": "mended"}});
+    assert_eq!(world.post("runs/r1/resume", &set).0, 200);
+    let row = loop {
+        events.message().expect("the stream lasts");
+        let entries = world.store.entries("r1").unwrap();
+        let asked =
+            entries.filter(|entry| matches!(entry.as_ref().unwrap().record, Record::Asked { .. }));
+        if asked.count() == 2 {
+            break shown(&world);
+        }
+    };
+    assert_eq!(
+        (&row["status"], &row["steps_ended"]),
+        (&json!("running"), &json!(1))
+    );
+    // The page adds the time that passes without an entry.
+    assert!(row["since"].is_string(), "{row}");
+    world.drain();
+}
+
+#[test]
+fn a_run_that_was_read_is_continued() {
+    let world = World::new();
+    world.run(PAY, "r1", None);
+    let before = StoredRun::read(&world.store, "r1").unwrap();
+    assert!(before.updated(&world.store, "r1").unwrap().is_none());
+    let question = world.question("r1");
+    assert_eq!(
+        world.post("decisions", &decision(&question, &json!({}))).0,
+        200
+    );
+    let mut events = world.events("events?run=r1");
+    assert_eq!(world.post("runs/r1/resume", &json!({})).0, 200);
+    loop {
+        events.message().expect("the stream lasts");
+        let (_, shown) = world.get("runs/r1");
+        if shown["run"]["status"] == "succeeded" {
+            assert_eq!(shown["states"]["pay"]["status"], "succeeded");
+            break;
+        }
+    }
+    let continued = before.updated(&world.store, "r1").unwrap().unwrap();
+    let read = StoredRun::read(&world.store, "r1").unwrap();
+    assert_eq!(continued.entries, read.entries);
+    assert_eq!(continued.process, read.process);
 }

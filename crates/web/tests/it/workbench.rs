@@ -203,3 +203,47 @@ fn plans_are_stored_with_their_versions() {
     assert_eq!(world.get("plans/rent?version=1").1["text"], PAY);
     assert_eq!(world.get("plans/none").0, 404);
 }
+
+#[test]
+fn a_value_that_the_plan_does_not_know_stops_the_run() {
+    let world = World::new();
+    for mode in ["dry", "simulated", "real"] {
+        let body = json!({"text": PAY, "mode": mode, "inputs": {"nope": 1}});
+        let (status, answer) = world.post("plan/run", &body);
+        assert_eq!(status, 422, "{mode}: {answer}");
+        let message = "a value is given for `nope`, which the plan does not know";
+        assert_eq!(answer["error"]["message"], message);
+    }
+    assert_eq!(world.get("runs").1["runs"], json!([]));
+}
+
+#[test]
+fn faults_of_simulated_tools_are_those_of_the_text() {
+    let world = World::new();
+    let script = r#"{"tools": {"bank.pay": {"retuns": 1}}}"#;
+    let body = json!({"text": PAY, "mode": "simulated", "simulate": script});
+    let (status, answer) = world.post("plan/run", &body);
+    assert_eq!(status, 400, "{answer}");
+    assert_eq!(
+        answer["error"]["message"],
+        "this is not a file of simulated tools"
+    );
+    let help = answer["error"]["help"].as_str().unwrap();
+    assert!(help.contains("retuns"), "{help}");
+}
+
+#[test]
+fn an_invalid_parameter_is_named() {
+    let world = World::new();
+    let save = world.post("plans", &json!({"name": "a/b", "text": PAY}));
+    assert_eq!(save.0, 422, "{}", save.1);
+    let (status, answer) = world.get("runs?limit=-1");
+    assert_eq!(status, 400);
+    assert_eq!(
+        answer["error"]["message"],
+        "the parameters cannot be read: limit: invalid digit found in string"
+    );
+    let (status, answer) = world.get("runs?status=bogus");
+    assert_eq!(status, 400);
+    assert_eq!(answer["error"]["message"], "no run has the status `bogus`");
+}

@@ -1,16 +1,18 @@
 //! The layout of a graph in layers, for pictures with coordinates: steps that could start together share a layer, and edges run
-//! downwards between them.
+//! downwards between them. A layer that is too wide for a screen is broken into rows.
 //!
 //! The method is that of K. Sugiyama, S. Tagawa and M. Toda, "Methods for Visual Understanding of Hierarchical System Structures" (IEEE
 //! Transactions on Systems, Man, and Cybernetics 11, 1981): layers by the longest path, orders by the barycentres of the neighbours.
 //! The horizontal positions minimise the squares of the distances to the neighbours, for the order that was found.
 
+use super::fenwick_tree::FenwickTree;
+use super::grid::{Grid, separated};
 use crate::drawing::lanes::RowOrder;
 
 /// The gap between two steps of a layer, in pixels.
-const GAP: f64 = 20.0;
+pub(super) const GAP: f64 = 20.0;
 /// The gap between two layers, in pixels.
-const LAYER_GAP: f64 = 40.0;
+pub(super) const LAYER_GAP: f64 = 40.0;
 /// The width that an edge takes where it crosses a layer, in pixels.
 const CROSSING_WIDTH: f64 = 6.0;
 /// The maximum number of crossings of edges and layers. In a graph with more, long edges are drawn straight, behind the steps.
@@ -58,8 +60,9 @@ pub(in crate::drawing) fn layout(
         SWEEPS
     };
     layers.reduce_crossings(sweeps);
-    let centres = layers.centres(sweeps);
-    layers.finish(edges, &centres)
+    let grids = layers.grids();
+    let centres = layers.centres(sweeps, &grids);
+    layers.finish(edges, &centres, &grids)
 }
 
 /// A box, or the place where a long edge crosses a layer.
@@ -262,11 +265,18 @@ impl Layers {
         total
     }
 
+    /// The places of the nodes of each layer.
+    fn grids(&self) -> Vec<Grid> {
+        let sizes = |row: &Vec<usize>| row.iter().map(|node| self.nodes[*node].size).collect();
+        let sizes: Vec<Vec<BoxSize>> = self.rows.iter().map(sizes).collect();
+        sizes.iter().map(|sizes| Grid::of(sizes)).collect()
+    }
+
     /// The horizontal centre of each node.
-    fn centres(&self, sweeps: usize) -> Vec<f64> {
+    fn centres(&self, sweeps: usize, grids: &[Grid]) -> Vec<f64> {
         let mut centres = vec![0.0; self.nodes.len()];
-        for row in &self.rows {
-            let gaps = self.gaps(row);
+        for (row, grid) in self.rows.iter().zip(grids) {
+            let gaps = grid.gaps();
             for (node, centre) in row.iter().zip(separated(&vec![0.0; row.len()], &gaps)) {
                 centres[*node] = centre;
             }
@@ -292,41 +302,48 @@ impl Layers {
                         found.unwrap_or(centres[*node])
                     })
                     .collect();
-                for (node, centre) in row.iter().zip(separated(&wanted, &self.gaps(row))) {
+                for (node, centre) in row.iter().zip(separated(&wanted, &grids[layer].gaps())) {
                     centres[*node] = centre;
                 }
+            }
+        }
+        for (row, grid) in self.rows.iter().zip(grids) {
+            if grid.is_folded() {
+                grid.align(row, &mut centres);
             }
         }
         centres
     }
 
-    /// The least distances between the centres of neighbours in a layer.
-    fn gaps(&self, row: &[usize]) -> Vec<f64> {
-        let width = |node: usize| self.nodes[node].size.width;
-        row.windows(2)
-            .map(|pair| f64::midpoint(width(pair[0]), width(pair[1])) + GAP)
-            .collect()
-    }
-
-    fn finish(&self, edges: &[(usize, usize)], centres: &[f64]) -> Layout {
+    fn finish(&self, edges: &[(usize, usize)], centres: &[f64], grids: &[Grid]) -> Layout {
+        let grid = |node: usize| &grids[self.nodes[node].layer];
+        let column = |node: usize| grid(node).columns[self.nodes[node].position];
+        let row = |node: usize| grid(node).rows[self.nodes[node].position];
         let left = |node: usize| centres[node] - self.nodes[node].size.width / 2.0;
+        // Beside the columns of a folded layer are lines.
+        let side = |node: usize| {
+            let half = self.nodes[node].size.width / 2.0;
+            if grid(node).is_folded() {
+                half.max(grid(node).to_line(column(node)))
+            } else {
+                half
+            }
+        };
         let all = 0..self.nodes.len();
-        let start = all.clone().map(left).fold(f64::INFINITY, f64::min);
+        let start = all.clone().map(|node| centres[node] - side(node));
+        let start = start.fold(f64::INFINITY, f64::min);
         let start = if start.is_finite() { start } else { 0.0 };
-        let end = all.map(|node| left(node) + self.nodes[node].size.width);
+        let end = all.map(|node| centres[node] + side(node));
         let width = end.fold(0.0, f64::max) - start;
         let mut tops = Vec::with_capacity(self.rows.len());
-        let mut heights = Vec::with_capacity(self.rows.len());
         let mut y = 0.0;
-        for row in &self.rows {
-            let height = (row.iter())
-                .map(|node| self.nodes[*node].size.height)
-                .fold(0.0, f64::max);
+        for grid in grids {
             tops.push(y);
-            heights.push(height);
-            y += height + LAYER_GAP;
+            y += grid.height() + LAYER_GAP;
         }
-        let top = |node: usize| tops[self.nodes[node].layer];
+        let start_of_layer = |node: usize| tops[self.nodes[node].layer];
+        let end_of_layer = |node: usize| start_of_layer(node) + grid(node).height();
+        let top = |node: usize| start_of_layer(node) + grid(node).top(row(node));
         let boxes = (0..self.boxes).map(|node| Point {
             x: left(node) - start,
             y: top(node),
@@ -342,10 +359,43 @@ impl Layers {
                 x: x(upper),
                 y: top(upper) + self.nodes[upper].size.height,
             }];
+            // A line from a box to the end of its layer runs beside its column, past the rows below.
+            if let Some(start_of_next) = grid(upper).start_of_next(row(upper)) {
+                let beside = x(upper) + grid(upper).to_line(column(upper));
+                points.push(Point {
+                    x: beside,
+                    y: start_of_layer(upper) + start_of_next,
+                });
+                points.push(Point {
+                    x: beside,
+                    y: end_of_layer(upper),
+                });
+            }
             for node in crossings {
-                let at = |y: f64| Point { x: x(*node), y };
-                points.push(at(top(*node)));
-                points.push(at(top(*node) + heights[self.nodes[*node].layer]));
+                let x = if grid(*node).is_folded() {
+                    x(*node) - grid(*node).to_line(column(*node))
+                } else {
+                    x(*node)
+                };
+                points.push(Point {
+                    x,
+                    y: start_of_layer(*node),
+                });
+                points.push(Point {
+                    x,
+                    y: end_of_layer(*node),
+                });
+            }
+            if let Some(end_of_previous) = grid(lower).end_of_previous(row(lower)) {
+                let beside = x(lower) - grid(lower).to_line(column(lower));
+                points.push(Point {
+                    x: beside,
+                    y: start_of_layer(lower),
+                });
+                points.push(Point {
+                    x: beside,
+                    y: start_of_layer(lower) + end_of_previous,
+                });
             }
             points.push(Point {
                 x: x(lower),
@@ -371,72 +421,12 @@ impl Layers {
     }
 }
 
-/// The positions nearest to the `wanted` ones, by least squares, whose distances are at least `gaps`: isotonic regression by pooling
-/// adjacent violators, after the gaps are taken out.
-fn separated(wanted: &[f64], gaps: &[f64]) -> Vec<f64> {
-    let mut offsets = Vec::with_capacity(wanted.len());
-    let mut offset = 0.0;
-    for position in 0..wanted.len() {
-        if let Some(gap) = position.checked_sub(1).and_then(|before| gaps.get(before)) {
-            offset += gap;
-        }
-        offsets.push(offset);
-    }
-    // The pools: the sum and the number of their positions.
-    let mut pools: Vec<(f64, usize)> = Vec::new();
-    for (wanted, offset) in wanted.iter().zip(&offsets) {
-        let mut pool = (wanted - offset, 1);
-        while let Some((sum, count)) = pools.last()
-            && sum / real(*count) > pool.0 / real(pool.1)
-        {
-            pool = (pool.0 + sum, pool.1 + count);
-            pools.pop();
-        }
-        pools.push(pool);
-    }
-    let levels = pools
-        .into_iter()
-        .flat_map(|(sum, count)| std::iter::repeat_n(sum / real(count), count));
-    levels
-        .zip(&offsets)
-        .map(|(level, offset)| level + offset)
-        .collect()
-}
-
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (sum, count) = values.fold((0.0, 0), |(sum, count), value| (sum + value, count + 1));
     (count > 0).then(|| sum / real(count))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of nodes are small")]
-fn real(count: usize) -> f64 {
+pub(super) fn real(count: usize) -> f64 {
     count as f64
-}
-
-/// Counts by position, with sums of prefixes in logarithmic time.
-struct FenwickTree(Vec<usize>);
-
-impl FenwickTree {
-    fn new(positions: usize) -> Self {
-        Self(vec![0; positions + 1])
-    }
-
-    fn add(&mut self, position: usize) {
-        let mut index = position + 1;
-        while let Some(count) = self.0.get_mut(index) {
-            *count += 1;
-            index += index & index.wrapping_neg();
-        }
-    }
-
-    /// The number of added positions up to `position`, included.
-    fn up_to(&self, position: usize) -> usize {
-        let mut index = position + 1;
-        let mut sum = 0;
-        while index > 0 {
-            sum += self.0.get(index).copied().unwrap_or(0);
-            index &= index - 1;
-        }
-        sum
-    }
 }

@@ -1,6 +1,8 @@
 //! Images of graphs, timelines of runs, and the page that has both.
 
+mod fenwick_tree;
 pub(super) mod graph_layout;
+mod grid;
 pub(super) mod layers;
 mod markup;
 pub(super) mod page;

@@ -124,7 +124,8 @@ fn write_step(text: &mut String, index: usize, step: &GraphStep, run: Option<&Ru
     let mut summary = element("b", "", &step.id);
     summary.push_str(&element("span", "action", &action_text(step)));
     if let Some(state) = &step.state {
-        summary.push_str(&element("span", &format!("status {mark}"), state.status));
+        let status = state.status.replace('_', " ");
+        summary.push_str(&element("span", &format!("status {mark}"), &status));
     }
     let _ = writeln!(
         text,
@@ -192,7 +193,7 @@ fn write_summary(text: &mut String, step: &StepSummary, depth: usize) {
             text,
             "<details><summary>{}{}</summary>",
             element("b", "", &part.at.to_string()),
-            element("span", "status", part.status.as_str())
+            element("span", "status", &part.status.as_str().replace('_', " "))
         );
         write_summary(text, part, depth + 1);
         text.push_str("</details>\n");

@@ -1,6 +1,6 @@
 //! Images: where boxes and edges are, and what becomes of hostile texts.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -290,4 +290,45 @@ fn a_step_that_waits_for_a_person_has_a_bar_of_its_own() {
         image.contains("a: waits for a person, 3.0s so far"),
         "{image}"
     );
+}
+
+#[test]
+fn a_wide_layer_is_broken_into_rows() {
+    let ids: Vec<String> = (0..300).map(|index| format!("step_{index}")).collect();
+    let mut steps = vec![step("first", "get", &[])];
+    steps.extend(ids.iter().map(|id| step(id, "get", &["first"])));
+    let ends: Vec<&str> = ids.iter().map(String::as_str).collect();
+    steps.push(step("last", "get", &ends));
+    // A line of a step to one beyond the next layer passes the rows.
+    steps.push(step("beyond", "get", &["first", "last"]));
+    let layout = Drawing::of(&checked(plan(steps))).layout(&BTreeSet::new());
+    assert!(layout.width <= 3100.0, "{} px", layout.width);
+    assert!(layout.height <= 2500.0, "{} px", layout.height);
+    let tops: HashSet<u64> = layout.nodes.iter().map(|node| node.y.to_bits()).collect();
+    assert!(tops.len() > 5, "{} rows", tops.len());
+    for (index, node) in layout.nodes.iter().enumerate() {
+        assert!(node.x >= 0.0 && node.x + node.w <= layout.width + 0.1);
+        for other in layout.nodes.iter().skip(index + 1) {
+            let is_beside = node.x + node.w <= other.x || other.x + other.w <= node.x;
+            let is_above = node.y + node.h <= other.y || other.y + other.h <= node.y;
+            assert!(is_beside || is_above, "{} and {}", node.at, other.at);
+        }
+    }
+    for edge in &layout.edges {
+        let falls = edge.points.windows(2).all(|pair| pair[0][1] <= pair[1][1]);
+        assert!(falls, "{} to {}", edge.from, edge.to);
+        // The vertical parts of a line pass no box but those at its ends.
+        for pair in edge
+            .points
+            .windows(2)
+            .filter(|pair| (pair[0][0] - pair[1][0]).abs() < 0.05)
+        {
+            let crossed = layout.nodes.iter().find(|node| {
+                let is_beside = pair[0][0] <= node.x || node.x + node.w <= pair[0][0];
+                let is_above = pair[1][1] <= node.y || node.y + node.h <= pair[0][1];
+                !is_beside && !is_above
+            });
+            assert!(crossed.is_none(), "{} to {}", edge.from, edge.to);
+        }
+    }
 }
