@@ -177,7 +177,8 @@ fn incomplete_and_unknown_exports_are_refused() {
 static FILE: LazyLock<String> = LazyLock::new(|| filled().1);
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    // Each case has a store of its own, and a database takes a second.
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     /// Moves lines and changes characters of an export. The import fails, or stores every entry of the text.
     #[test]

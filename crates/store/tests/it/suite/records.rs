@@ -289,7 +289,8 @@ fn any_entry() -> impl Strategy<Value = Entry> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    // Each case has a store of its own, and a database takes a second.
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn entries_come_back_as_they_were(entries in prop::collection::vec(any_entry(), 0..12)) {
