@@ -332,10 +332,10 @@ fn advice() {
     check_help("contains(a)", "write `value.contains(…)`");
     check_help("a.int()", "write `int(value)`");
     check_help("a.lowerAsci()", "did you mean `lowerAscii`?");
-    check_help("steps[a]", "write `steps[\"id\"]`");
+    check_help("steps[a]", "write `steps['id']`");
     check_help("a.map(r, r-1)", "put spaces around the `-`");
     check_help(
         "12ab",
-        "write a step whose id begins with a digit as `steps[\"…\"]`",
+        "write `steps['12ab']` for the step of that name",
     );
 }
