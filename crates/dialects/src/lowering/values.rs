@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use planwright_core::expression::{PatternBudget, parse_form_within};
 use planwright_core::plan::{Action, Field, Name, Node, NodeKind, Reference, Step, TextPart};
-use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, SourceText, Sources, StepId, Value};
+use planwright_core::{
+    Code, Diagnostic, Diagnostics, Place, Plan, SourceText, Sources, StepId, Value,
+};
 
 use crate::document::edits::json;
 use crate::document::template::{self, Piece};

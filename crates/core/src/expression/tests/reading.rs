@@ -210,7 +210,7 @@ fn mistakes() {
     check("a?.b", "1: `?.` is not an operator");
     check("1.a", "1: `1` has no parts");
     check("true[0]", "4: `true` has no parts");
-    check("12ab", "0: the number is malformed or too large");
+    check("12ab", "0: the name `12ab` begins with a digit");
     check(
         "18446744073709551616",
         "0: the number is malformed or too large",
@@ -334,8 +334,5 @@ fn advice() {
     check_help("a.lowerAsci()", "did you mean `lowerAscii`?");
     check_help("steps[a]", "write `steps['id']`");
     check_help("a.map(r, r-1)", "put spaces around the `-`");
-    check_help(
-        "12ab",
-        "write `steps['12ab']` for the step of that name",
-    );
+    check_help("12ab", "write `steps['12ab']` for the step of that name");
 }

@@ -17,7 +17,7 @@ use crate::document::{
     Syntax, quote, read_lines,
 };
 use crate::lowering::guards;
-use crate::lowering::lines::LineContext;
+use crate::lowering::lines::{LineContext, unchecked_fields};
 use crate::native::guesses::UsedIds;
 use crate::native::parse::parse as parse_tree;
 
@@ -225,11 +225,8 @@ impl StatementReader<'_> {
         let shown = others.iter().take(MAX_SHOWN_LINES);
         let lines = std::iter::once(&first).chain(shown).map(|line| whole(line));
         let mut help = format!("write {}", lines.collect::<Vec<_>>().join(", then "));
-        if let Some(id) = std::iter::once(&first).chain(&others).find_map(|line| read_part(line)) {
-            help.push_str("; the fields of ");
-            help.push_str(&quote(id));
-            help.push_str(" are checked only if its tool declares an output schema");
-        }
+        let proposed = std::iter::once(&first).chain(&others);
+        help.push_str(&unchecked_fields(proposed, self.text));
         self.context.report_malformed(range, message, &help);
     }
 
@@ -500,18 +497,6 @@ fn entry_of(key: &str, item: Item) -> ItemEntry {
         key_span: Span::default(),
         item,
     }
-}
-
-/// The step of which `line` reads a field or an item in a reference.
-fn read_part(line: &str) -> Option<&str> {
-    const OTHER_ROOTS: [&str; 5] = ["inputs", "vars", "item", "env", "secrets"];
-    line.split("${").skip(1).find_map(|inside| {
-        let is_sign = |sign: char| sign.is_alphanumeric() || matches!(sign, '_' | '-');
-        let end = inside.find(|sign| !is_sign(sign))?;
-        let (id, rest) = inside.split_at(end);
-        let is_step = !id.is_empty() && !OTHER_ROOTS.contains(&id);
-        (is_step && rest.starts_with(['.', '['])).then_some(id)
-    })
 }
 
 /// The maximum number of further lines in the advice about steps in the syntax of other languages.
