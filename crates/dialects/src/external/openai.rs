@@ -25,7 +25,7 @@ use crate::document::{DiagnosticSink, Document, Fields, Item, quote};
 use crate::foreign_references::ReferenceForm;
 use crate::lowering::{
     LoweringContext, NoReferences, call_id, lower, object_or_json_text, parse_calls,
-    report_cut_off, tool_action,
+    report_cut_off, tool_action, unreadable,
 };
 
 /// The tool calls of a message, as OpenAI's APIs write them.
@@ -111,11 +111,12 @@ pub(super) fn step(item: &Item, position: usize, context: LoweringContext<'_>) -
     };
     let action = tool_action(&mut function, "name", sink);
     let args = match function.optional("arguments") {
-        Some(written) => object_or_json_text(written, "arguments", (source, limits), sink)
-            .map(|object| lower(&object, &mut NoReferences)),
-        None => None,
+        Some(written) => match object_or_json_text(written, "arguments", (source, limits), sink) {
+            Some(object) => lower(&object, &mut NoReferences),
+            None => unreadable(written.place),
+        },
+        None => Node::literal(Value::empty_object(), item.place),
     };
-    let args = args.unwrap_or_else(|| Node::literal(Value::empty_object(), item.place));
     let mut step = Step::new(id, action, args);
     step.place = item.place;
     Some(step)

@@ -25,9 +25,9 @@ pub(crate) fn advice(rest: &str) -> Option<String> {
             }
             let field = when(condition);
             Some(match other.filter(|other| has_call(other)) {
-                Some(_) => format!(
-                    "write {field} after the `)` of the call, and the other call on its own line with {}",
-                    when_not(condition)
+                Some(other) => format!(
+                    "write {field} after the `)` of the call, and the other call on its own line: {}",
+                    line_unless(condition, other)
                 ),
                 None => format!("write the condition after the `)` of the call: {field}"),
             })
@@ -75,16 +75,13 @@ pub(crate) fn advice_on_value(value: &str) -> Option<String> {
     }
     if let Some(condition) = before.strip_suffix('?') {
         let rest = &value[at..];
-        let has_other = rest
-            .split_once(" : ")
-            .is_some_and(|(_, other)| has_call(other));
-        let other = if has_other {
-            format!(
-                ", and the other call on its own line with {}",
-                when_not(condition)
-            )
-        } else {
-            String::new()
+        let other = rest.split_once(" : ").map(|(_, other)| other);
+        let other = match other.filter(|other| has_call(other)) {
+            Some(other) => format!(
+                ", and the other call on its own line: {}",
+                line_unless(condition, other)
+            ),
+            None => String::new(),
         };
         return Some(format!(
             "write the call alone, and its condition after its `)`: {}{other}",
@@ -163,6 +160,22 @@ fn when_not(condition: &str) -> String {
     }
 }
 
+/// The line of a step that makes the call `call` if `condition` is false, with an id of its own.
+fn line_unless(condition: &str, call: &str) -> String {
+    let call = call.trim();
+    let field = when_not(condition);
+    // Another operator may follow the call.
+    if !is_shown(call) || !call.ends_with(')') || call.contains(") ") {
+        return format!("an id, ` = `, the call, and {field}");
+    }
+    let tool = &call[..tool_name_length(call)];
+    let name = tool.rsplit(['.', '/', ':']).next().unwrap_or(tool);
+    format!(
+        "`{name}_else = {call} {}",
+        field.strip_prefix('`').unwrap_or(&field)
+    )
+}
+
 /// `condition` in the language of references, or as it is written.
 fn shown_condition(condition: &str) -> Option<String> {
     let condition = condition.trim();
@@ -204,7 +217,11 @@ mod tests {
         check("if t[\"ok\"] else None", "`{\"when\": ${t.ok}}`");
         check("if t.ok", "`{\"when\": ${t.ok}}`");
         check("if (t.n > 5)", "`{\"when\": ${t.n > 5}}`");
-        check("if t.ok else g(x=1)", "`{\"when\": ${!(t.ok)}}`");
+        check(
+            "if t.ok else s.g(x=1)",
+            "own line: `g_else = s.g(x=1) {\"when\": ${!(t.ok)}}`",
+        );
+        check("if t.ok else g(x=1) if b else h()", "` = `, the call, and");
         check("unless t.ok", "`{\"when\": ${!(t.ok)}}`");
         check("when ${t.ok}", "`{\"when\": ${t.ok}}`");
         check("for z in [1, 2]", "`{\"for_each\": [1, 2]}`");
@@ -227,7 +244,10 @@ mod tests {
         check("t.ok && f.write(x=1)", "`{\"when\": ${t.ok}}`");
         check("t.ok or f.write(x=1)", "`{\"when\": ${!(t.ok)}}`");
         check("t.ok ? f.write(x=1) : null", "`{\"when\": ${t.ok}}`");
-        check("t.ok ? f.write(x=1) : f.read()", "`{\"when\": ${!(t.ok)}}`");
+        check(
+            "t.ok ? f.write(x=1) : f.read()",
+            "`read_else = f.read() {\"when\": ${!(t.ok)}}`",
+        );
         assert_eq!(advice_on_value("f.write(x=1)"), None);
         assert_eq!(advice_on_value("a + f.write(x=1)"), None);
     }

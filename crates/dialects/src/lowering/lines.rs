@@ -209,3 +209,27 @@ impl<'a> LineContext<'a> {
         self.report(range, diagnostic.help(help));
     }
 }
+
+/// The words after advice to write `lines` in place of `written`, if a new reference reads a part of a step's output, which the output need
+/// not have.
+pub(crate) fn unchecked_fields<'a>(
+    lines: impl IntoIterator<Item = &'a String>,
+    written: &str,
+) -> String {
+    const OTHER_ROOTS: [&str; 5] = ["inputs", "vars", "item", "env", "secrets"];
+    let read_part = |inside: &'a str| {
+        let is_sign = |sign: char| sign.is_alphanumeric() || matches!(sign, '_' | '-');
+        let end = inside.find(|sign| !is_sign(sign))?;
+        let (id, rest) = inside.split_at(end);
+        let is_step = !id.is_empty() && !OTHER_ROOTS.contains(&id) && rest.starts_with(['.', '[']);
+        let is_new = || !written.contains(&format!("${{{}", &inside[..=end]));
+        (is_step && is_new()).then_some(id)
+    };
+    let mut references = lines.into_iter().flat_map(|line| line.split("${").skip(1));
+    match references.find_map(read_part) {
+        Some(id) => {
+            format!("; the fields of `{id}` are checked only if its tool declares an output schema")
+        }
+        None => String::new(),
+    }
+}

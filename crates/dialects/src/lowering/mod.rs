@@ -12,5 +12,5 @@ pub use values::{ReferenceSyntax, lower};
 pub(crate) use values::{
     Fragment, LowerResult, LoweringContext, MarkedText, NoReferences, call_id, lower_fields,
     lower_fragments, lower_template, object_or_json_text, parse_calls, parse_document,
-    report_cut_off, text_or_number, tool_action,
+    report_cut_off, text_or_number, tool_action, unreadable,
 };

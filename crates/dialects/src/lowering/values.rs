@@ -4,12 +4,16 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+use planwright_core::expression::{PatternBudget, parse_form_within};
 use planwright_core::plan::{Action, Field, Name, Node, NodeKind, Reference, Step, TextPart};
-use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, SourceText, Sources, StepId};
+use planwright_core::{
+    Code, Diagnostic, Diagnostics, Place, Plan, SourceText, Sources, StepId, Value,
+};
 
+use crate::document::edits::json;
 use crate::document::template::{self, Piece};
 use crate::document::{
-    DiagnosticSink, Document, Fields, Item, ItemEntry, ItemKind, Offsets, ReadLimits, quote,
+    DiagnosticSink, Document, Fields, Item, ItemEntry, ItemKind, Offsets, ReadLimits, quote, read,
     read_inside,
 };
 
@@ -221,8 +225,14 @@ pub(crate) fn object_or_json_text(
             kind: ItemKind::Object(Vec::new()),
             place: item.place,
         },
-        ItemKind::Text(_) => {
+        ItemKind::Text(text) => {
             let (read, diagnostics) = read_inside(source, item, limits);
+            if diagnostics.has_errors()
+                && let Some(diagnostic) = foreign_object(text, field, limits)
+            {
+                sink.push_with_safe_fix(item.place, diagnostic);
+                return None;
+            }
             sink.extend(diagnostics);
             read?
         }
@@ -233,6 +243,42 @@ pub(crate) fn object_or_json_text(
         return None;
     }
     Some(object)
+}
+
+/// The error about `text` in `field`, if it is an object in the notation of a program, as `{'a': 1}`.
+fn foreign_object(text: &str, field: &str, limits: &ReadLimits) -> Option<Diagnostic> {
+    const MAX_SHOWN: usize = 500;
+    let (read, diagnostics) = read(text, field, 0, limits);
+    let root = read?.root;
+    if diagnostics.has_errors() || root.as_object().is_none() {
+        return None;
+    }
+    let object = root.to_value().to_json();
+    let message = format!("the text in `{field}` is an object of a program, and no JSON");
+    let help = if object.len() > MAX_SHOWN || object.contains('`') {
+        "write the object itself in place of the text".to_owned()
+    } else {
+        format!("write `{}`, or the object `{object}`", json(&object))
+    };
+    let diagnostic = Diagnostic::error(Code::NotJson, message).help(help);
+    Some(diagnostic.fix(object))
+}
+
+/// The value of arguments that are not readable: any value, so that the check reports no consequences.
+pub(crate) fn unreadable(place: Place) -> Node {
+    const ANY_VALUE: &str = "dyn(null)";
+    let form = parse_form_within(ANY_VALUE, &mut PatternBudget::none());
+    let kind = form.map_or_else(
+        |_| NodeKind::Literal(Value::empty_object()),
+        |form| {
+            NodeKind::Reference(Reference {
+                text: format!("${{{ANY_VALUE}}}").into(),
+                place,
+                form,
+            })
+        },
+    );
+    Node { kind, place }
 }
 
 /// The action of a step: the call of the tool in `field`. Without a tool, which is reported, the step does nothing, so

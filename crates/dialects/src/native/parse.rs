@@ -389,7 +389,9 @@ pub(super) fn warn_about_reserved_id(step: &Step, place: Place, sink: &mut Diagn
     let id = step.id.as_str();
     if REFERENCE_ROOTS.contains(&id) {
         let message = format!("a step is called `{id}`, which means something else in references");
-        let help = format!("call it something else, or refer to it with `steps[\"{id}\"]`");
+        let help = format!(
+            "call it something else, or write `${{steps['{id}']}}` in references; a list of ids names it `{id}`"
+        );
         let diagnostic = Diagnostic::warning(Code::InvalidId, message);
         sink.push(place, diagnostic.help(help));
     }

@@ -9,7 +9,7 @@ use planwright_core::expression::{
 use planwright_core::plan::{
     Alternative, Form, Missing, NodeKind, Reference, Segment, SlotKind, SlotPath, Source, TextPart,
 };
-use planwright_core::{Code, Diagnostic, Place, SourceText, Value};
+use planwright_core::{Code, Diagnostic, Place, SourceText, TextEdit, Value};
 
 use super::foreign_expression::exact_form;
 use crate::document::template::{self, QUOTES};
@@ -30,6 +30,7 @@ impl ReferenceSyntax for NativeTemplates<'_> {
     fn text(&mut self, text: &Arc<str>, place: Place) -> NodeKind {
         let borders = (&mut *self.source, &mut *self.sink);
         let mut unreadable = Vec::new();
+        let mut renamed = Vec::new();
         let mut read = |inside: &str, place| {
             // A reference that is the whole text shares it.
             let reference: Arc<str> = if text.len() == inside.len() + "${}".len() {
@@ -49,12 +50,19 @@ impl ReferenceSyntax for NativeTemplates<'_> {
             };
             // It is read with its intended meaning, or else as a value of any type, so that it causes no follow-up errors.
             let exact = (diagnostic.code != Code::ExpressionTooLong)
-                .then(|| exact_form(inside, self.patterns))
+                .then(|| {
+                    quoted_id(inside)
+                        .filter(|form| is_readable(form, self.patterns))
+                        .or_else(|| exact_form(inside, self.patterns))
+                })
                 .flatten();
             let (reference, form) = match exact {
                 Some(exact) => {
                     let written = format!("${{{exact}}}");
                     diagnostic.help = Some(format!("write `{written}`"));
+                    if quoted_id(inside).is_some() {
+                        renamed.push((unreadable.len(), reference, written.clone()));
+                    }
                     (written.into(), exact)
                 }
                 None => (reference, ANY_VALUE.to_owned()),
@@ -70,12 +78,46 @@ impl ReferenceSyntax for NativeTemplates<'_> {
             })
         };
         let kind = lower_template(text, place, QUOTES, borders, &mut read);
+        for (index, reference, written) in renamed {
+            if let Some((place, diagnostic)) = unreadable.get_mut(index) {
+                let edit = reference_edit(self.source, *place, &reference, &written);
+                diagnostic.fixes = edit.into_iter().collect();
+            }
+        }
         for (place, diagnostic) in unreadable {
             self.sink.push(place, *diagnostic);
         }
         // References to literals are the escape for texts that look like references of other systems.
         fold_literals(kind)
     }
+}
+
+/// The edit that writes `written`, which has single quotes, in place of `reference` in the value at `place`; `None` if it is not certain
+/// that the text remains one value.
+fn reference_edit(
+    source: &SourceText,
+    place: Place,
+    reference: &str,
+    written: &str,
+) -> Option<TextEdit> {
+    let span = source.span(place)?;
+    let text = source.text();
+    let start = span.start + text.get(span.start..span.end)?.find(reference)?;
+    // A text in single quotes would end at the first of them.
+    (!text.contains('\'')).then(|| TextEdit::new(start..start + reference.len(), written))
+}
+
+/// The path `inside`, which begins with a step's id that begins with a digit, as `steps['2nd'].x`.
+fn quoted_id(inside: &str) -> Option<String> {
+    let inside = inside.trim();
+    let is_sign = |sign: char| sign.is_alphanumeric() || matches!(sign, '_' | '-');
+    let end = inside.find(|sign| !is_sign(sign)).unwrap_or(inside.len());
+    let (id, rest) = inside.split_at(end);
+    let is_id = id.starts_with(|sign: char| sign.is_ascii_digit())
+        && id.contains(char::is_alphabetic)
+        && !id.ends_with('-');
+    let is_path = rest.is_empty() || rest.starts_with(['.', '[']);
+    (is_id && is_path).then(|| format!("steps['{id}']{rest}"))
 }
 
 /// An expression whose value may have any type.

@@ -143,7 +143,7 @@ fn errors_of_steps() {
     check_step(
         r#""tool": "t", "when": "${b c}""#,
         &[
-            "PW0405 /steps/0/when expected an operator, found `c` in `${b c}` | a name with spaces or signs is written `steps[\"…\"]`, a field `[\"…\"]`, text in quotes",
+            "PW0405 /steps/0/when expected an operator, found `c` in `${b c}` | a name with spaces or signs is written `steps['…']`, a field `['…']`, text in quotes",
         ],
     );
     check_step(
@@ -309,7 +309,7 @@ fn errors_of_plans() {
     assert_eq!(
         diagnostics,
         [
-            "PW0109 /steps/0/id a step is called `last`, which means something else in references | call it something else, or refer to it with `steps[\"last\"]`"
+            "PW0109 /steps/0/id a step is called `last`, which means something else in references | call it something else, or write `${steps['last']}` in references; a list of ids names it `last`"
         ]
     );
     assert!(sound_plan(r#"{"steps": []}"#).steps.is_empty());

@@ -61,7 +61,10 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
                             input.name
                         ),
                     )
-                    .help("give it a value, or declare a default");
+                    .help(format!(
+                        "give it a value (`--var {}=…` on the command line), or declare a default",
+                        input.name
+                    ));
                 reporter.push(diagnostic);
             }
             None => {}

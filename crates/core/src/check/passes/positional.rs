@@ -262,11 +262,15 @@ pub(super) fn with_shape(diagnostic: Diagnostic, shape: Option<Type>) -> Diagnos
 
 /// The hint for a scalar where text is wanted, or a list of fitting items: the function that makes text, or the loop.
 pub(super) fn text_advice(wanted: &Type, reference: &Reference, found: &Type) -> Option<String> {
+    let text = reference.shown();
+    let fits = |items: &Type| match items {
+        // Fields can be joined more often than whole outputs.
+        Type::Any => text.contains("[*].") && wanted.takes_text(),
+        items => wanted.accepts(items) == Compatibility::Yes,
+    };
     if let Type::List(list) = found
-        && !list.items.is_any()
-        && wanted.accepts(&list.items) == Compatibility::Yes
+        && fits(&list.items)
     {
-        let text = reference.shown();
         if wanted.takes_text()
             && let Some(list) = text
                 .strip_prefix("${")

@@ -14,7 +14,7 @@ fn inputs() {
     CheckFixture::with_tools(tools).expect(
         plan,
         &[
-            "PW0206 at /inputs/n: the input `n` is not given and has no default (give it a value, or declare a default)",
+            "PW0206 at /inputs/n: the input `n` is not given and has no default (give it a value (`--var n=…` on the command line), or declare a default)",
             unused,
             default,
         ],

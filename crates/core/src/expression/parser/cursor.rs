@@ -243,9 +243,14 @@ impl<'t> Cursor<'t> {
 
     fn end_of_number(&self, start: usize) -> Result<(), ExpressionError> {
         match self.peek() {
-            // The id of a step may begin with a digit, as in `1st`.
-            Some(letter) if letter.is_alphanumeric() || letter == '_' => Err(bad_number(start)
-                .help("write a step whose id begins with a digit as `steps[\"…\"]`")),
+            Some(letter) if letter.is_alphanumeric() || letter == '_' => {
+                // The id of a step may begin with a digit, as in `1st`.
+                let rest = self.text.get(start..).unwrap_or_default();
+                let name = rest.get(..name_length(rest)).unwrap_or_default();
+                let message = format!("the name `{name}` begins with a digit");
+                Err(ExpressionError::new(message, start)
+                    .help(format!("write `steps['{name}']` for the step of that name")))
+            }
             _ => Ok(()),
         }
     }

@@ -363,7 +363,7 @@ impl Parser<'_> {
                 return error(
                     &format!("expected an operator, found `{name}`"),
                     // The name may be a keyword of another language.
-                    function::foreign_text(rest).unwrap_or("a name with spaces or signs is written `steps[\"…\"]`, a field `[\"…\"]`, text in quotes"),
+                    function::foreign_text(rest).unwrap_or("a name with spaces or signs is written `steps['…']`, a field `['…']`, text in quotes"),
                 );
             }
             None => {}

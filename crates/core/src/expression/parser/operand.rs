@@ -235,7 +235,7 @@ impl Parser<'_> {
                 format!("`{root}` needs a name that is known before the run"),
                 at,
             )
-            .help(format!("write `{root}[\"{example}\"]`"))
+            .help(format!("write `{root}['{example}']`"))
         };
         if self.cursor.take_spaced(".") {
             self.cursor.skip_space();

@@ -210,7 +210,7 @@ fn mistakes() {
     check("a?.b", "1: `?.` is not an operator");
     check("1.a", "1: `1` has no parts");
     check("true[0]", "4: `true` has no parts");
-    check("12ab", "0: the number is malformed or too large");
+    check("12ab", "0: the name `12ab` begins with a digit");
     check(
         "18446744073709551616",
         "0: the number is malformed or too large",
@@ -332,10 +332,7 @@ fn advice() {
     check_help("contains(a)", "write `value.contains(…)`");
     check_help("a.int()", "write `int(value)`");
     check_help("a.lowerAsci()", "did you mean `lowerAscii`?");
-    check_help("steps[a]", "write `steps[\"id\"]`");
+    check_help("steps[a]", "write `steps['id']`");
     check_help("a.map(r, r-1)", "put spaces around the `-`");
-    check_help(
-        "12ab",
-        "write a step whose id begins with a digit as `steps[\"…\"]`",
-    );
+    check_help("12ab", "write `steps['12ab']` for the step of that name");
 }

@@ -100,6 +100,10 @@ fn read_type(look_up: LookUp<'_>, read: &Read) -> Type {
 fn part_type(look_up: LookUp<'_>, source: &Source, path: &[Segment], missing: Missing) -> Type {
     match look_up(source, path) {
         PathLookup::Found(shape) => lenient(shape, path, missing),
+        // `[*]` gives a list, whatever its items are.
+        PathLookup::Unknown if missing == Missing::Fail && path.contains(&Segment::Each) => {
+            Type::list_of(Type::Any)
+        }
         _ => Type::Any,
     }
 }

@@ -21,7 +21,7 @@ use self::statement::CallStatement;
 pub(super) use self::words::{calls_tool, invoked, without_client};
 use crate::dialect::Dialect;
 use crate::document::{ReadLimits, quote, read_lines};
-use crate::lowering::lines::{line_at, next_line};
+use crate::lowering::lines::{line_at, next_line, unchecked_fields};
 use crate::native::lines::{Lines, is_prose, to_json};
 
 /// The maximum length of a text that is rewritten, in bytes.
@@ -73,7 +73,8 @@ pub(crate) fn diagnostics(text: &str) -> Option<Diagnostics> {
             let message = format!("{} is not how a step is written", quote(first));
             let shown = rewrite.lines.iter().map(|line| shown(line));
             let shown = shown.collect::<Vec<_>>().join(", then ");
-            (message, format!("write {shown}"))
+            let unchecked = unchecked_fields(&rewrite.lines, written);
+            (message, format!("write {shown}{unchecked}"))
         };
         let start = rewrite.range.end - text[rewrite.range.clone()].trim_start().len();
         let edit = TextEdit::new(rewrite.range.clone(), rewrite.lines.join("\n"));

@@ -167,7 +167,7 @@ pub(super) fn error(line: &str) -> Option<(String, String)> {
     let Some(name) = call_without_id(rest) else {
         return prose::error(line).map(|(message, help)| (message, help.to_owned()));
     };
-    let help = if PRINT_FUNCTIONS.contains(&name) {
+    let help = if prints(name, rest) {
         "a plan prints nothing: write `return` and a value"
     } else {
         FORM
@@ -224,8 +224,20 @@ fn call_at_start(text: &str) -> Option<(&str, usize)> {
 /// The tool of a line that lacks only the id of a step.
 pub(super) fn bare_call(line: &str) -> Option<&str> {
     let is_other = assigned_id(line).is_some() || foreign_code::error(line).is_some();
-    let name = call_without_id(line.trim()).filter(|_| !is_other)?;
-    (!PRINT_FUNCTIONS.contains(&name)).then_some(name)
+    let line = line.trim();
+    let name = call_without_id(line).filter(|_| !is_other)?;
+    (!prints(name, line)).then_some(name)
+}
+
+/// Returns true if `call`, a call of `name`, prints as in a program. A call with names of arguments or with fields of a step is that
+/// of a tool such as `echo`.
+fn prints(name: &str, call: &str) -> bool {
+    let arguments = call.get(name.len()..).unwrap_or_default();
+    let arguments = arguments.trim_start_matches('(').trim_start();
+    let length = name_length(arguments, is_tool_char).unwrap_or_default();
+    let after = arguments[length..].trim_start();
+    let is_named = length > 0 && after.starts_with('=') && !after.starts_with("==");
+    PRINT_FUNCTIONS.contains(&name) && !is_named && !call.ends_with('}')
 }
 
 /// The maximum length of a value in advice, in bytes.

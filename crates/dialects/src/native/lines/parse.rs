@@ -17,7 +17,7 @@ use crate::document::{
     Syntax, quote, read_lines,
 };
 use crate::lowering::guards;
-use crate::lowering::lines::LineContext;
+use crate::lowering::lines::{LineContext, unchecked_fields};
 use crate::native::guesses::UsedIds;
 use crate::native::parse::parse as parse_tree;
 
@@ -224,7 +224,9 @@ impl StatementReader<'_> {
         };
         let shown = others.iter().take(MAX_SHOWN_LINES);
         let lines = std::iter::once(&first).chain(shown).map(|line| whole(line));
-        let help = format!("write {}", lines.collect::<Vec<_>>().join(", then "));
+        let mut help = format!("write {}", lines.collect::<Vec<_>>().join(", then "));
+        let proposed = std::iter::once(&first).chain(&others);
+        help.push_str(&unchecked_fields(proposed, self.text));
         self.context.report_malformed(range, message, &help);
     }
 
