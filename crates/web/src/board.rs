@@ -20,7 +20,7 @@ use crate::error::{ApiError, blocking};
 use crate::plans::PlanCache;
 use crate::session::RunOwner;
 
-pub(crate) use question::{CallArguments, Question};
+pub(crate) use question::{Question, WholeArguments};
 pub(crate) use row::RunRow;
 
 use known::{KnownRun, KnownRuns};
@@ -83,7 +83,7 @@ impl RunBoard {
         self.stored.read(info)
     }
 
-    /// Returns the states of the steps of a run, of which `stored` was read.
+    /// Returns the states of the steps of the run that `stored` was read from.
     pub(crate) fn states(&self, info: &RunInfo, stored: &StoredRun) -> StepStates {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let cached = known.states(info).cloned();

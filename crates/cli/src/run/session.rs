@@ -118,7 +118,10 @@ impl<'a> PlanCommand<'a> {
         let prepared =
             plan(&toolbox.catalog).and_then(|loaded| self.prepare(loaded, options, &mut toolbox));
         match prepared {
-            Ok(Preparation::Ready(prepared)) => self.drive(&prepared, &toolbox, signals).await,
+            Ok(Preparation::Ready(prepared)) => {
+                // Boxed, since it is larger than the rest of this future.
+                Box::pin(self.drive(&prepared, &toolbox, signals)).await
+            }
             Ok(Preparation::Ended(exit)) => {
                 toolbox.servers.close().await;
                 Ok(exit)

@@ -179,8 +179,7 @@ fn masked_fields(value: &Value) -> Value {
 }
 
 /// Returns the value of a variable or header, or the mask if its name says that it is a secret. Only this occurrence is masked: the
-/// author of
-/// the file chooses names and values, so the same text must stay visible in a command and under another name.
+/// author of the file chooses names and values, so the same text must stay visible in a command and under another name.
 fn masked<'a>(name: &str, value: &'a str) -> &'a str {
     let is_secret = is_secret_name(name) || name.eq_ignore_ascii_case("cookie");
     if is_secret && !value.contains("${") {

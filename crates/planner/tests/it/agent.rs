@@ -1,7 +1,5 @@
-//! The agent loop: its prompts, its runs and its end.
-//!
-//! A case is a file in `tests/golden/agent`: tools as `--simulate` takes them, the context and the replies. Its snapshot holds every request and
-//! call. Each case is also resumed from every point at which it could have been interrupted.
+//! The agent loop. A case is a file in `tests/golden/agent`: tools as `--simulate` takes them, the context and the replies. Its snapshot holds
+//! every request and call. Each case is also resumed from every point at which it could have been interrupted.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;

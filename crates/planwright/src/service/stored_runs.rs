@@ -166,7 +166,7 @@ impl Planwright {
         Ok(asked.map_err(StoredRunError::from)?)
     }
 
-    /// Ends a stored run that no process drives as cancelled: it is resumed over the tools that it had, none of which is opened or called.
+    /// Ends a stored run that no process drives as cancelled: it is resumed over the tools that it had, and none is opened or called.
     /// Await [`Run::finish`].
     ///
     /// # Errors

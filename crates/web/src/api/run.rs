@@ -26,7 +26,7 @@ use super::input::Parameters;
 use super::inspection::Inspections;
 use super::states::StepStateEntry;
 use super::step::{StepDetail, detail};
-use crate::board::{CallArguments, Question, RunRow};
+use crate::board::{Question, RunRow, WholeArguments};
 use crate::error::{ApiError, blocking};
 use crate::page::PageState;
 use crate::session::Visitor;
@@ -249,12 +249,12 @@ pub(crate) async fn call(
     State(state): State<Arc<PageState>>,
     Extension(visitor): Extension<Visitor>,
     Path((id, address)): Path<(String, String)>,
-) -> Result<Json<CallArguments>, ApiError> {
+) -> Result<Json<WholeArguments>, ApiError> {
     blocking(move || {
         let info = find(&state, &visitor, &id)?;
         let read = Inspections::read(&state, &info)?;
         let open = OpenQuestion::of(&info.id, &read.history);
-        let call = CallArguments::at(open, &address, &read.states);
+        let call = WholeArguments::at(open, &address, &read.states);
         Ok(Json(
             call.ok_or_else(|| ApiError::missing("call", &address))?,
         ))

@@ -14,7 +14,7 @@ use planwright::store::{FileProblem, RunInfo, RunState, Store, StoreError};
 use planwright::stored::{StoredRun, StoredRunError};
 
 use super::question::{self, Question};
-use super::row::{RunProgress, RunRow};
+use super::row::{KnownProgress, RunRow};
 use super::stored::StoredRuns;
 use crate::error::ApiError;
 use crate::plans::PlanCache;
@@ -43,7 +43,7 @@ pub(super) struct KnownRun {
     plan: Option<String>,
     states: StepStates,
     clock: RunClock,
-    progress: RunProgress,
+    progress: KnownProgress,
     /// The state of the run when the other fields were read.
     info: Option<RunInfo>,
     questions: Vec<Arc<Question>>,
@@ -176,7 +176,7 @@ impl KnownRun {
             plan: info.plan.clone().or(file),
             states: StepStates::new(info.id.clone(), info.steps),
             clock: RunClock::new(info.created),
-            progress: RunProgress::default(),
+            progress: KnownProgress::default(),
             info: None,
             questions: Vec::new(),
             row: None,
@@ -275,7 +275,7 @@ impl KnownRun {
             if self.states.entries() > 0 {
                 self.states = StepStates::new(info.id.clone(), info.steps);
                 self.clock = RunClock::new(info.created);
-                self.progress = RunProgress::default();
+                self.progress = KnownProgress::default();
             }
             self.info = None;
             return Ok(());
@@ -300,7 +300,7 @@ impl KnownRun {
                 self.states.entry(&entry);
                 since = self.clock.time(&entry).checked_sub(entry.at);
             }
-            self.progress = RunProgress::of(&self.states, since);
+            self.progress = KnownProgress::of(&self.states, since);
             let asked: Vec<&Arc<str>> = self.states.questions().values().collect();
             let shown: Vec<&Arc<str>> = self.questions.iter().map(|shown| &shown.digest).collect();
             let is_same = asked.len() == shown.len() && asked.iter().all(|one| shown.contains(one));

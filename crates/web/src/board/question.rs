@@ -42,7 +42,7 @@ pub(crate) struct Question {
     pub(crate) annotations: Option<ToolAnnotations>,
     /// The arguments; of long ones, the beginning of their JSON as a text.
     pub(crate) arguments: Value,
-    /// True if the arguments are not whole. [`CallArguments`] has them.
+    /// True if the arguments are not whole. [`WholeArguments`] has them.
     pub(crate) is_cut: bool,
     /// The arguments line by line, with escapes in place of characters that cannot be seen; empty if they are not whole.
     pub(crate) arguments_shown: Vec<String>,
@@ -64,7 +64,7 @@ pub(crate) struct Question {
 
 /// The whole arguments of a call that waits.
 #[derive(Debug, Serialize)]
-pub(crate) struct CallArguments {
+pub(crate) struct WholeArguments {
     digest: Arc<str>,
     arguments: Value,
     arguments_shown: Vec<String>,
@@ -155,7 +155,7 @@ impl Question {
     }
 }
 
-impl CallArguments {
+impl WholeArguments {
     /// The arguments of the call of `open` at an address, if it waits.
     pub(crate) fn at(open: Vec<OpenQuestion>, address: &str, states: &StepStates) -> Option<Self> {
         let mut open = open.into_iter();

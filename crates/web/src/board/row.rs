@@ -38,14 +38,14 @@ pub(crate) struct RunRow {
 
 /// The progress of a run, as its journal has it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct RunProgress {
+pub(super) struct KnownProgress {
     /// The number of steps that have ended; `None` if the journal was not read.
     pub(super) ended: Option<usize>,
     /// The start of the latest process, minus the duration before it.
     pub(super) since: Option<SystemTime>,
 }
 
-impl RunProgress {
+impl KnownProgress {
     /// Reads the states after some entries of a journal.
     pub(super) fn of(states: &StepStates, since: Option<SystemTime>) -> Self {
         let is_step = |address: &&str| !address.contains(['/', '@', '[', '#']);
@@ -70,7 +70,7 @@ impl RunRow {
         plan: Option<&str>,
         owner: &RunOwner,
         waiting: usize,
-        progress: &RunProgress,
+        progress: &KnownProgress,
     ) -> Self {
         let RunListingV1 {
             status,

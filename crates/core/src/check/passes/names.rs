@@ -27,58 +27,22 @@ const MODELS: [&str; 8] = [
     "chat_completion",
 ];
 
-/// Names that other systems have for steps that a plan has in another form, and that form.
-const INSTEAD: [(&[&str], &str); 4] = [
+/// Names that other systems have for steps that a plan has in another form, with spaces between them, and that form.
+const INSTEAD: [(&str, &str); 4] = [
     (
-        &[
-            "human_approval",
-            "humanapproval",
-            "ask_user",
-            "askuser",
-            "ask_human",
-            "user_confirmation",
-            "request_approval",
-            "wait_for_approval",
-            "confirm",
-            "approval",
-        ],
+        "human_approval humanapproval ask_user askuser ask_human user_confirmation request_approval wait_for_approval confirm approval",
         "leave the step out, and write `\"approval\": true` in the steps that wait for it: a person sees each call with its arguments, and decides",
     ),
     (
-        &[
-            "python",
-            "run_python",
-            "python_repl",
-            "execute_python",
-            "code",
-            "run_code",
-            "execute_code",
-            "code_interpreter",
-            "javascript",
-            "calculator",
-            "calculate",
-            "transform",
-            "compute",
-            "eval",
-        ],
+        "python run_python python_repl execute_python code run_code execute_code code_interpreter javascript calculator calculate transform compute eval",
         "a step that computes has an expression in place of a call, such as `\"value\": \"${size(STEP.items) * 2}\"`",
     ),
     (
-        &["wait", "sleep", "delay", "pause"],
+        "wait sleep delay pause",
         "leave the step out: a step starts as soon as the steps that it needs have ended",
     ),
     (
-        &[
-            "if",
-            "switch",
-            "condition",
-            "branch",
-            "loop",
-            "for_each",
-            "foreach",
-            "parallel",
-            "while",
-        ],
+        "if switch condition branch loop for_each foreach parallel while",
         "a condition is the `when` of a step, a loop its `for_each`, and steps that do not need each other run in parallel",
     ),
 ];
@@ -86,7 +50,8 @@ const INSTEAD: [(&[&str], &str); 4] = [
 /// The form of a plan that stands for a call of `name`, which is no tool.
 fn instead_of_tool(name: &str) -> Option<&'static str> {
     let name = name.to_lowercase();
-    let mut found = INSTEAD.iter().filter(|(names, _)| names.contains(&&*name));
+    let has = |names: &str| names.split(' ').any(|known| known == name);
+    let mut found = INSTEAD.iter().filter(|(names, _)| has(names));
     found.next().map(|(_, help)| *help)
 }
 
