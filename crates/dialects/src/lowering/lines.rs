@@ -222,8 +222,12 @@ pub(crate) fn unchecked_fields<'a>(
         let end = inside.find(|sign| !is_sign(sign))?;
         let (id, rest) = inside.split_at(end);
         let is_step = !id.is_empty() && !OTHER_ROOTS.contains(&id) && rest.starts_with(['.', '[']);
-        let is_new = || !written.contains(&format!("${{{}", &inside[..=end]));
-        (is_step && is_new()).then_some(id)
+        // A field in another notation, such as `mail["to"]`, is the author's own. A position is not: most outputs without a schema are texts.
+        let is_own = match rest.strip_prefix('.') {
+            Some(field) => written.contains(field.split(|sign| !is_sign(sign)).next()?),
+            None => rest.starts_with("['") && written.contains(rest.get(2..)?.split('\'').next()?),
+        };
+        (is_step && !is_own).then_some(id)
     };
     let mut references = lines.into_iter().flat_map(|line| line.split("${").skip(1));
     match references.find_map(read_part) {
