@@ -136,6 +136,10 @@ impl ToolService {
             ctx.run(move || action).name("intent").await?;
         }
         let may_call = request.may_be_repeated || intent.is_set();
-        Ok(Json(Arc::clone(&self.0).call(request, may_call).await))
+        // The reply is journaled before it is returned: a worker that died between the two would return another one, with another time or
+        // without the answer, and Restate refuses that for ever.
+        let reply = Arc::clone(&self.0).call(request, may_call);
+        let reply = async move { Ok(Json(reply.await)) };
+        Ok(ctx.run(move || reply).name("reply").await?)
     }
 }
