@@ -38,8 +38,8 @@ test('a person decides a call in the reference host', async () => {
   assert.match(message.content[0].text, new RegExp(run));
   const done = await page.evaluate((id) => window.callTool('resume_plan', { run: id }), run);
   assert.equal(done.status, 'succeeded');
-  await view.getByRole('link', { name: 'Runs', exact: true }).click();
-  await view.getByRole('row').filter({ hasText: 'succeeded' }).first().waitFor();
+  await view.getByRole('link', { name: 'Run', exact: true }).click();
+  await view.locator('.run-header').getByText('succeeded').waitFor();
   // The client changes its theme, and shows the view in all of its window: the view follows, and asks for no height any more.
   await page.evaluate(() => window.bridge.setHostContext({ theme: 'dark', containerDimensions: { height: 800 } }));
   await page.evaluate(() => window.bridge.setHostContext({ theme: 'light', containerDimensions: { height: 800 } }));
