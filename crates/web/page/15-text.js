@@ -8,7 +8,7 @@ const INVISIBLE = /(?![\n\t\u3000\u00a0 ])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\
 
 const escapeOf = (character) => `⟨U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
 
-/** JSON with its invisible characters as escapes of JSON: the same value, of which an editor shows everything. */
+/** JSON with its invisible characters as escapes of JSON: an editor shows all of it, and the value is the same. */
 const escapeInvisible = (json) => json.replace(INVISIBLE, (character) => character.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`));
 
 /** A text for attributes and plain strings, invisible characters as escapes such as `⟨U+202E⟩`. */

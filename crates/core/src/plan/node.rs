@@ -54,6 +54,26 @@ pub struct Field {
 }
 
 impl Node {
+    /// Returns the text that a text node or a literal text is written as, with `inserted` in place of each reference; `None` for other nodes.
+    pub(crate) fn text_with<'a>(
+        &'a self,
+        inserted: impl Fn(&'a Reference) -> &'a str,
+    ) -> Option<String> {
+        let parts = match &self.kind {
+            NodeKind::Literal(Value::Text(text)) => return Some(text.to_string()),
+            NodeKind::Text(parts) => parts.iter(),
+            NodeKind::Literal(_)
+            | NodeKind::Reference(_)
+            | NodeKind::List(_)
+            | NodeKind::Object(_) => return None,
+        };
+        let parts = parts.map(|part| match part {
+            TextPart::Literal(text) => &**text,
+            TextPart::Reference(reference) => inserted(reference),
+        });
+        Some(parts.collect())
+    }
+
     /// Creates a literal at `place`.
     pub fn literal(value: Value, place: Place) -> Self {
         Self {

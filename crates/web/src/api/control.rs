@@ -44,7 +44,11 @@ pub(crate) async fn cancel(
         let service = &state.settings.service;
         if info.holder.is_none() {
             let run = service.cancel_idle(info.id.as_str())?;
-            tokio::runtime::Handle::current().block_on(run.finish());
+            let summary = tokio::runtime::Handle::current().block_on(run.finish());
+            if let Some(error) = summary.journal_error {
+                let message = format!("the run cannot be cancelled: {error}");
+                return Err(ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, message));
+            }
             return Ok(Json(RunReference { run: info.id }));
         }
         let person = visitor.client().map(str::to_owned);

@@ -2,7 +2,7 @@
 
 use crate::check::reporter::Reporter;
 use crate::check::resolved_plan::{ReferenceUse, ResolvedPlan};
-use crate::plan::{Action, Missing, Node, NodeKind, OnError, Ordering, Read, Source, TextPart};
+use crate::plan::{Action, Missing, Node, NodeKind, OnError, Ordering, Read, Source};
 use crate::{Code, Severity, Step, Value};
 
 /// The largest plan in which calls are compared, in steps. A person or a model writes no longer one by hand.
@@ -136,21 +136,7 @@ fn accesses(resolved: &ResolvedPlan<'_>, index: u32, step: &Step) -> Vec<Access>
 
 /// The literal texts of the arguments by name, with a null character in place of each reference.
 fn texts(args: &Node) -> Vec<(String, String)> {
-    let text = |node: &Node| match &node.kind {
-        NodeKind::Literal(Value::Text(text)) => Some(text.to_string()),
-        NodeKind::Text(parts) => Some(
-            parts
-                .iter()
-                .map(|part| match part {
-                    TextPart::Literal(text) => &**text,
-                    TextPart::Reference(_) => "\u{0}",
-                })
-                .collect(),
-        ),
-        NodeKind::Literal(_) | NodeKind::Reference(_) | NodeKind::List(_) | NodeKind::Object(_) => {
-            None
-        }
-    };
+    let text = |node: &Node| node.text_with(|_| "\u{0}");
     match &args.kind {
         NodeKind::Object(fields) => fields
             .iter()

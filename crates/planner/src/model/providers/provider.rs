@@ -274,7 +274,7 @@ fn auth(name: &ModelName, settings: &ProviderSettings) -> Result<AuthData, Model
 }
 
 /// Installs `ring` as the cryptography provider, unless the embedding application has chosen another.
-fn install_crypto_provider() {
+pub(super) fn install_crypto_provider() {
     static INSTALL: Once = Once::new();
     INSTALL.call_once(|| {
         let _ = rustls::crypto::ring::default_provider().install_default();

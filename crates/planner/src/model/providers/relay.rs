@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures::future::{Either, select};
 use genai::ServiceTarget;
 use genai::resolver::Endpoint;
+use planwright_engine::id::random_id;
 use reqwest::header::{
     CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING,
 };
@@ -27,6 +28,9 @@ const MAX_OVERHEAD: usize = 4;
 /// Bytes that a response may have in any case: for its envelope, and for what is in transit to `genai`.
 const MAX_ENVELOPE: usize = 1024 * 1024;
 
+/// The maximum length of the first line of a request.
+const MAX_LINE: u64 = 8 * 1024;
+
 /// A relay for one request.
 #[derive(Debug)]
 pub(super) struct Relay<'a> {
@@ -39,6 +43,8 @@ pub(super) struct Relay<'a> {
     /// Maximum size of a reply in bytes.
     max_bytes: usize,
     unparsed: Arc<UnparsedBytes>,
+    /// The first segment of the path of the request: other programs of the machine can connect, but do not know it.
+    secret: String,
 }
 
 /// The number of bytes that `genai` has received since the last event that it parsed.
@@ -88,6 +94,8 @@ impl<'a> Relay<'a> {
             .map_err(|error| failed(&error))?
             .port();
         let mut local = url.clone();
+        let secret = format!("/{}{}", random_id(), random_id());
+        local.set_path(&format!("{secret}{}", url.path()));
         // A base URL is of HTTP and has a host, so neither of these fails.
         local
             .set_scheme("http")
@@ -102,6 +110,7 @@ impl<'a> Relay<'a> {
             context,
             max_bytes,
             unparsed: Arc::default(),
+            secret,
         })
     }
 
@@ -130,12 +139,27 @@ impl<'a> Relay<'a> {
         }
     }
 
+    /// Waits for the connection of `genai`, and returns the path of its request. The port stays open until the request is answered: if another
+    /// program could bind it, it would get the key.
+    async fn accept(&self) -> io::Result<(String, BufReader<TcpStream>)> {
+        loop {
+            let (stream, _) = self.listener.accept().await?;
+            let mut stream = BufReader::new(stream);
+            let mut first = String::new();
+            let is_read = (&mut stream).take(MAX_LINE).read_line(&mut first).await;
+            let path = first
+                .split(' ')
+                .nth(1)
+                .and_then(|path| path.strip_prefix(&self.secret));
+            if let (Ok(_), Some(path)) = (is_read, path) {
+                return Ok((path.to_owned(), stream));
+            }
+        }
+    }
+
     async fn pass(self) -> Result<(), RelayError> {
-        let (stream, _) = self.listener.accept().await?;
-        // The port takes no other connection.
-        drop(self.listener);
-        let mut stream = BufReader::new(stream);
-        let (path, headers, body) = read_request(&mut stream).await?;
+        let (path, mut stream) = self.accept().await?;
+        let (headers, body) = read_request(&mut stream).await?;
         let url = self.url.join(&path).map_err(io::Error::other)?;
         let request = self.http.post(url).headers(headers).body(body).send();
         let mut response = request.await.map_err(RelayError::Provider)?;
@@ -157,13 +181,8 @@ impl<'a> Relay<'a> {
     }
 }
 
-/// Reads a request: its path, header fields and body.
-async fn read_request(
-    stream: &mut BufReader<TcpStream>,
-) -> io::Result<(String, HeaderMap, Vec<u8>)> {
-    let mut first = String::new();
-    stream.read_line(&mut first).await?;
-    let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
+/// Reads the rest of a request: its header fields and body.
+async fn read_request(stream: &mut BufReader<TcpStream>) -> io::Result<(HeaderMap, Vec<u8>)> {
     let mut headers = HeaderMap::new();
     loop {
         let mut line = String::new();
@@ -183,7 +202,7 @@ async fn read_request(
     stream.read_exact(&mut body).await?;
     headers.remove(HOST);
     headers.remove(CONNECTION);
-    Ok((path, headers, body))
+    Ok((headers, body))
 }
 
 /// Formats the head of a response, whose body follows in chunks.
@@ -199,4 +218,48 @@ fn head(response: &Response) -> Vec<u8> {
     }
     head.extend_from_slice(b"connection: close\r\ntransfer-encoding: chunked\r\n\r\n");
     head
+}
+
+#[cfg(test)]
+mod tests {
+    use genai::ModelIden;
+    use genai::adapter::AdapterKind;
+    use genai::resolver::AuthData;
+    use tokio::net::TcpStream;
+
+    use super::super::provider::install_crypto_provider;
+    use super::super::settings::ModelName;
+    use super::*;
+
+    #[tokio::test]
+    async fn a_connection_without_the_secret_is_not_answered() {
+        let name = ModelName::read("openai:m").unwrap();
+        let context = ErrorContext {
+            name: &name,
+            key: None,
+            now: None,
+        };
+        let mut target = ServiceTarget {
+            endpoint: Endpoint::from_static("https://provider.example/v1/"),
+            auth: AuthData::None,
+            model: ModelIden::new(AdapterKind::OpenAI, "m"),
+        };
+        install_crypto_provider();
+        let http = Client::new();
+        let relay = Relay::open(&http, &mut target, context, 10).await.unwrap();
+        let local = Url::parse(target.endpoint.base_url()).unwrap();
+        let connect = async |path: &str| {
+            let address = relay.listener.local_addr().unwrap();
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            let line = format!("POST {path} HTTP/1.1\r\n");
+            stream.write_all(line.as_bytes()).await.unwrap();
+            stream
+        };
+        let mut stranger = connect("/v1/chat").await;
+        let _own = connect(local.join("chat").unwrap().path()).await;
+        let (path, _) = relay.accept().await.unwrap();
+        assert_eq!(path, "/v1/chat");
+        let mut rest = Vec::new();
+        assert_eq!(stranger.read_to_end(&mut rest).await.unwrap_or(0), 0);
+    }
 }

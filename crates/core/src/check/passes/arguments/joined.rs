@@ -4,7 +4,6 @@ use super::ArgumentPass;
 use crate::Value;
 use crate::check::passes::positional::{ArgumentReceiver, required};
 use crate::check::reporter::Reporter;
-use crate::plan::{Node, NodeKind, TextPart};
 
 /// The maximum length of arguments in advice, in bytes.
 const MAX_SHOWN: usize = 500;
@@ -20,7 +19,7 @@ impl ArgumentPass<'_> {
         let required = required(receiver.schema);
         let (given, node) = fields.first().filter(|_| fields.len() == 1)?;
         (required.first() == Some(given)).then_some(())?;
-        let text = written(node)?;
+        let text = node.text_with(|reference| &*reference.text)?;
         let parts: Vec<&str> = text
             .splitn(required.len(), [',', '|', ';'])
             .map(str::trim)
@@ -48,24 +47,5 @@ impl ArgumentPass<'_> {
             format!("the text is one argument, `{given}`: write both as `{json}`")
                 .replace("both", if required.len() == 2 { "both" } else { "all" })
         })
-    }
-}
-
-/// The text of `node` as it is written, with its references.
-fn written(node: &Node) -> Option<String> {
-    match &node.kind {
-        NodeKind::Literal(Value::Text(text)) => Some(text.to_string()),
-        NodeKind::Text(parts) => Some(
-            parts
-                .iter()
-                .map(|part| match part {
-                    TextPart::Literal(text) => &**text,
-                    TextPart::Reference(reference) => &*reference.text,
-                })
-                .collect(),
-        ),
-        NodeKind::Literal(_) | NodeKind::Reference(_) | NodeKind::List(_) | NodeKind::Object(_) => {
-            None
-        }
     }
 }
