@@ -18,6 +18,7 @@ impl Scene {
     fn new(clients: &[&str]) -> Self {
         let script = json!({"tools": [
             {"name": "echo", "annotations": {"readOnlyHint": true}},
+            {"name": "wait", "annotations": {"readOnlyHint": true}, "does": {"delay_ms": 300}},
             {"name": "remove", "annotations": {"destructiveHint": true}},
         ]});
         let script = script.to_string();
@@ -283,7 +284,8 @@ fn the_result_of_a_task_has_the_token_of_the_view() {
             .send()
             .answer()
     };
-    let steps = json!([{"id": "said", "tool": "fake.echo", "args": {"word": "hello"}}]);
+    // The call outlasts `task_after`, so the plan is a task.
+    let steps = json!([{"id": "waited", "tool": "fake.wait"}]);
     let plan = json!({"name": "execute_plan", "arguments": {"plan": {"steps": steps}}});
     let handle = ask("tools/call", plan, true);
     let task = json!({"taskId": handle["result"]["taskId"]});
