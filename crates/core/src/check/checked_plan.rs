@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use super::slot_writers::{SlotWriters, slot_keys};
 use crate::flow::FlowReport;
-use crate::plan::{Action, Approval, ExternalValue, Read, SlotKind, Source};
+use crate::plan::{
+    Action, Alternative, Approval, ExternalValue, Form, Missing, NodeKind, Read, Segment, SlotKind,
+    Source,
+};
 use crate::schema::Type;
 use crate::{Diagnostics, Hashing, Object, Plan, PlanDigest, Step, StepId, Tool};
 
@@ -89,6 +92,17 @@ pub struct Dependency {
     pub kind: DependencyKind,
     /// True if the step waits only after an earlier alternative turned out to be missing.
     pub optional: bool,
+}
+
+/// The reads of one step's output that the check could not follow.
+#[derive(Clone, Debug)]
+pub struct UnprovedReads<'a> {
+    /// The step whose output is read.
+    pub step: &'a Step,
+    /// The tool of the step.
+    pub tool: &'a Tool,
+    /// The reads, each once, in the order of the plan.
+    pub reads: Vec<&'a Read>,
 }
 
 /// The reason why a step waits for another.
@@ -242,6 +256,67 @@ impl CheckedPlan {
         !overlap.is_empty()
     }
 
+    /// Returns the reads that the check could not follow, by step: the tool of the step declares no output schema, and no answer
+    /// of it is known. A read is of a part of the output, or of the whole output where the reader needs a certain type. If the answer is
+    /// another, the run fails there. Inner plans are included.
+    pub fn unproved_reads(&self) -> Vec<UnprovedReads<'_>> {
+        let mut found: Vec<Vec<&Read>> = vec![Vec::new(); self.steps().len()];
+        self.plan().each_reference(&mut |reference| {
+            let computes = |alternative: &Alternative| matches!(alternative, Alternative::Expression(_));
+            let computes = match &reference.form {
+                Form::First(alternatives) => alternatives.iter().any(computes),
+                Form::All(_) => false,
+            };
+            reference.each_read(&mut |read| self.add_unproved(read, computes, &mut found));
+        });
+        for (step, checked) in self.plan().steps.iter().zip(self.steps()) {
+            let (NodeKind::Object(arguments), Some(tool)) = (&step.args.kind, &checked.tool) else {
+                continue;
+            };
+            for argument in arguments {
+                if let NodeKind::Reference(reference) = &argument.value.kind
+                    && needs_type(tool, &argument.key)
+                {
+                    reference.each_read(&mut |read| self.add_unproved(read, true, &mut found));
+                }
+            }
+        }
+        let steps = self.plan().steps.iter().zip(self.steps()).zip(found);
+        let own = steps.filter_map(|((step, checked), reads)| {
+            let tool = checked.tool.as_deref()?;
+            (!reads.is_empty()).then_some(UnprovedReads { step, tool, reads })
+        });
+        let inner = self.steps().iter().filter_map(|step| step.plan.as_ref());
+        own.chain(inner.flat_map(Self::unproved_reads)).collect()
+    }
+
+    /// Adds `read` to those of its step in `found`, if the check could not follow it. `needs_type` says that a reader of the
+    /// whole output needs a certain type.
+    fn add_unproved<'p>(&self, read: &'p Read, needs_type: bool, found: &mut [Vec<&'p Read>]) {
+        let (id, path) = match (&read.source, read.path.as_slice()) {
+            (Source::Step(id), path) => (id, path),
+            (Source::Result(id), [Segment::Key(data), path @ ..]) if &**data == "data" => (id, path),
+            _ => return,
+        };
+        let Some(index) = self.step_index(id.as_str()).map(|index| index as usize) else {
+            return;
+        };
+        let Some(tool) = self.steps().get(index).and_then(|step| step.tool.as_deref()) else {
+            return;
+        };
+        // `[*]` at the end is the list itself.
+        let is_part = !matches!(path, [] | [Segment::Each]);
+        let is_seen = tool.seen.as_deref().is_some_and(|seen| seen.calls > 0);
+        let is_unproved = read.missing == Missing::Fail && tool.output.is_any() && !is_seen;
+        if let Some(reads) = found.get_mut(index)
+            && is_unproved
+            && (is_part || needs_type)
+            && !reads.contains(&read)
+        {
+            reads.push(read);
+        }
+    }
+
     /// Returns the slots of `kind` that the plan reads and none of its steps writes. A plan that shares its caller's slots reads
     /// those.
     pub fn unwritten_slot_reads(&self, kind: SlotKind) -> impl Iterator<Item = &Read> {
@@ -307,6 +382,14 @@ impl CheckedPlan {
     fn has_secrets(&self) -> bool {
         self.plan().has_secret_inputs()
     }
+}
+
+/// Returns true if the parameter `name` of `tool` takes one type, and no text, so that an answer in words does not fit.
+fn needs_type(tool: &Tool, name: &str) -> bool {
+    let properties = tool.input.as_value().get("properties");
+    let wanted = properties.and_then(|all| all.get(name)?.get("type"));
+    let word = wanted.and_then(|wanted| wanted.as_text());
+    word.is_some_and(|word| matches!(word, "number" | "integer" | "boolean" | "array" | "object"))
 }
 
 fn merely_reads(tool: &Tool) -> bool {

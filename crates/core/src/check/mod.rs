@@ -14,7 +14,7 @@ mod tool_mismatch;
 mod type_inference;
 
 pub(crate) use checked_plan::CheckedData;
-pub use checked_plan::{CheckedPlan, CheckedStep, Dependency, DependencyKind};
+pub use checked_plan::{CheckedPlan, CheckedStep, Dependency, DependencyKind, UnprovedReads};
 pub use context::{
     AllowList, CheckContext, Library, Limits, Policy, Release, Releases, StageRule, ToolRule,
 };

@@ -75,7 +75,7 @@ fn block_advice(code: &str, word: &str) -> Option<String> {
                 .to_owned(),
         ),
         "while" | "until" | "repeat" => Some(
-            "a plan has no blocks: put `{\"repeat\": {\"until\": ${…}}}`, with the condition that ends the loop, after the step that it repeats, without indentation"
+            "a plan has no blocks, and repeats one step: put `{\"repeat\": {\"until\": ${…}, \"max\": …}}` after that step, without indentation and with a condition on its own answer, which ends the loop; what follows the loop has this step in its `after`"
                 .to_owned(),
         ),
         "for" | "foreach" => {

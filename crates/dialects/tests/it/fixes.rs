@@ -187,7 +187,7 @@ fn groups_keep_their_fields() {
             "{{\"id\": \"d\", \"for_each\": \"${{a.rows}}\", \"approval\": true, \"do\": [{{{b}}}, {{{c}}}]}}"
         )),
         &plan(&format!(
-            "{{\"id\":\"d\",\"for_each\":\"${{a.rows}}\",\"approval\":true,\"plan\":{{\"steps\":[{{{b}}},{{{c}}}]}}}}"
+            "{{\"id\":\"d\",\"for_each\":\"${{a.rows}}\",\"max_parallel\":1,\"approval\":true,\"plan\":{{\"steps\":[{{{b}}},{{{c}}}]}}}}"
         )),
     );
     for (field, steps) in [

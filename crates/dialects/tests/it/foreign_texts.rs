@@ -365,11 +365,11 @@ fn meanings_are_preserved() {
     };
     check(
         &format!(r#""id": "l", "for_each": "${{a.rows}}", "sequence": [{B}, {C}]"#),
-        r#"{"id":"l","plan":{"steps":[{"id":"b","tool":"t"},{"id":"c","tool":"t","after":["b"]}]},"for_each":"${a.rows}"}"#,
+        r#"{"id":"l","plan":{"steps":[{"id":"b","tool":"t"},{"id":"c","tool":"t","after":["b"]}]},"for_each":"${a.rows}","max_parallel":1}"#,
     );
     check(
         &format!(r#""id": "l", "name": "row", "for_each": "${{a.rows}}", "do": [{B}, {C}]"#),
-        r#"{"id":"l","title":"row","plan":{"steps":[{"id":"b","tool":"t"},{"id":"c","tool":"t"}]},"for_each":"${a.rows}"}"#,
+        r#"{"id":"l","title":"row","plan":{"steps":[{"id":"b","tool":"t"},{"id":"c","tool":"t"}]},"for_each":"${a.rows}","max_parallel":1}"#,
     );
     check(
         r#""id": "b", "tool": "t", "args": {}, "runAfter": {"a": ["Succeeded"]}"#,

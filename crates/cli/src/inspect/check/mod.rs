@@ -3,6 +3,7 @@
 mod fix;
 mod several;
 mod single;
+mod unproved;
 mod watch;
 
 pub(crate) use single::check;

@@ -6,6 +6,7 @@ use planwright::core::Diagnostic;
 use planwright::core::check::Policy;
 use serde::Serialize;
 
+use super::unproved::{self, Unproved};
 use super::{fix, several};
 use crate::args::{CheckArguments, Format};
 use crate::error::{CommandError, Exit};
@@ -25,6 +26,9 @@ struct Checked<'a> {
     schema: &'static str,
     ok: bool,
     diagnostics: Vec<&'a Diagnostic>,
+    /// The reads that the check could not follow, for a sound plan.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unproved: Vec<Unproved>,
 }
 
 /// `planwright check PLAN`
@@ -54,6 +58,7 @@ pub(crate) async fn check(
         loaded.diagnostics.raise();
         sound = None;
     }
+    let unproved = sound.as_ref().map(unproved::unproved).unwrap_or_default();
     match arguments.format {
         Format::Text => {
             diagnostics::show(&loaded.diagnostics, &loaded.texts, printer);
@@ -62,6 +67,7 @@ pub(crate) async fn check(
                 let steps = plan.steps().len();
                 let what = if steps == 1 { "step" } else { "steps" };
                 printer.status(&format!("the plan is sound: {steps} {what}"));
+                unproved::print(&unproved, printer);
             } else {
                 for note in toolbox.notes_on(&loaded.diagnostics) {
                     printer.status(&note);
@@ -73,6 +79,7 @@ pub(crate) async fn check(
                 schema: CHECK_SCHEMA,
                 ok: sound.is_some(),
                 diagnostics: loaded.diagnostics.iter().collect(),
+                unproved,
             },
             arguments.document_format(),
             printer,

@@ -510,8 +510,23 @@ impl ReadPass<'_> {
         let [field] = fields.as_slice() else {
             return None;
         };
-        (shape.property(field)? == Type::Text)
-            .then(|| field_in_text_advice(&self.text(), &written, field, word))?
+        (shape.property(field)? == Type::Text).then_some(())?;
+        if self.is_list_of_loop() {
+            let whole = format!("{written}.{field}");
+            return Some(format!(
+                "the only field is `{field}`, which is text: write `${{{whole}.split('\\n')}}` for its lines, and `${{item}}` for each, which has no fields"
+            ));
+        }
+        field_in_text_advice(&self.text(), &written, field, word)
+    }
+
+    /// Returns true if the reference is the list of a `for_each`.
+    fn is_list_of_loop(&self) -> bool {
+        let for_each = self.usage.step.and_then(|(_, step)| step.for_each.as_ref());
+        for_each.is_some_and(|for_each| match &for_each.over.kind {
+            NodeKind::Reference(reference) => std::ptr::eq(reference, self.usage.reference),
+            _ => false,
+        })
     }
 
     /// Describes the value at which the path fails.

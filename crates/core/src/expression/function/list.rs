@@ -157,8 +157,11 @@ impl GroupKey {
     }
 }
 
-/// Returns the items from one position up to, but not including, another.
+/// Returns the items of a list, or the characters of a text, from one position up to, but not including, another.
 pub(super) fn slice(values: &[Value], budget: &mut EvaluationBudget) -> Result {
+    if let [Value::Text(_), ..] = values {
+        return super::text::substring(values, budget);
+    }
     let [Value::List(items), Value::Number(from), Value::Number(to)] = values else {
         return Err(EvaluationError::unsupported("slice", values));
     };

@@ -151,8 +151,8 @@ pub(super) fn same_items(arguments: &[Type]) -> Type {
     Type::list_of(arguments.first().map_or(Type::Any, item_type))
 }
 
-/// Returns the type of a reversed list or text.
-pub(super) fn reversed(arguments: &[Type]) -> Type {
+/// Returns the type of a list or a text of the same items or characters.
+pub(super) fn same_kind(arguments: &[Type]) -> Type {
     let kinds = arguments.first().map_or(Kinds::ANY, Kinds::of);
     let list = kinds.meets(Kinds::LIST).then(|| same_items(arguments));
     let text = kinds.meets(Kinds::TEXT).then_some(Type::Text);

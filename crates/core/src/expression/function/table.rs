@@ -4,7 +4,7 @@ use super::signature;
 use super::signature::{
     ADDENDS, ANY, EXTREMES, LIST, NUMBER, NUMBERS, OBJECT, Parameter, ResultType, SIZED, SORTABLES,
     TEXT, TEXT_OR_BOOLEAN, TEXT_OR_LIST, TEXT_OR_NUMBER, TEXTS, any, boolean, extreme,
-    field_values, flattened, integer, integers, item, numeric, one_of, reversed, same_items, texts,
+    field_values, flattened, integer, integers, item, numeric, one_of, same_kind, same_items, texts,
     zipped,
 };
 use super::{aggregate, list, number, object, search, text, time};
@@ -114,8 +114,8 @@ static FUNCTIONS: &[BuiltinFunction] = &[
     row("substring", Method, 2, 3, &[TEXT, NUMBER], signature::text, text::substring),
     row("trim", Method, 1, 1, &[TEXT], signature::text, text::trim),
     row("join", Method, 1, 2, &[TEXTS, TEXT], signature::text, text::join),
-    row("reverse", Method, 1, 1, &[TEXT_OR_LIST], reversed, list::reverse),
-    row("slice", Method, 3, 3, &[LIST, NUMBER], same_items, list::slice),
+    row("reverse", Method, 1, 1, &[TEXT_OR_LIST], same_kind, list::reverse),
+    row("slice", Method, 3, 3, &[TEXT_OR_LIST, NUMBER], same_kind, list::slice),
     row("flatten", Method, 1, 2, &[LIST, NUMBER], flattened, list::flatten),
     row("distinct", Method, 1, 1, &[LIST], same_items, list::distinct),
     row("sort", Method, 1, 1, &[SORTABLES], same_items, list::sort),

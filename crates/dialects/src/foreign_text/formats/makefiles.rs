@@ -6,6 +6,9 @@ use planwright_core::Value;
 
 use super::{Draft, plan_of, shell};
 
+/// Words before a colon that open a block of a program.
+const BLOCKS: [&str; 5] = ["try", "except", "else", "finally", "default"];
+
 /// The plan in a makefile.
 pub(super) fn plan(text: &str) -> Option<Value> {
     let mut targets: Vec<Target> = Vec::new();
@@ -29,7 +32,9 @@ pub(super) fn plan(text: &str) -> Option<Value> {
         }
         let (name, needs) = line.split_once(':')?;
         let needs: Vec<&str> = needs.split_whitespace().collect();
-        let is_rule = is_name(name.trim()) && needs.iter().all(|need| is_name(need));
+        let is_rule = is_name(name.trim())
+            && !BLOCKS.contains(&name.trim())
+            && needs.iter().all(|need| is_name(need));
         is_rule.then_some(())?;
         targets.push(Target {
             name: name.trim(),

@@ -99,7 +99,7 @@ impl ProgramParser<'_> {
                 return Some(());
             }
             "class" => return self.class(found),
-            "pass" | "end" | "done" => {
+            "pass" | "end" | "done" if !self.is_assigned(self.at) => {
                 self.at += 1;
                 return Some(());
             }
@@ -147,6 +147,12 @@ impl ProgramParser<'_> {
             );
         self.at -= usize::from(is_async);
         self.assignment().map(|statement| found.push(statement))
+    }
+
+    /// Returns true if the name at the position `at` is the target of an assignment.
+    fn is_assigned(&self, at: usize) -> bool {
+        let next = self.tokens.get(at + 1).map(|token| &token.kind);
+        matches!(next, Some(TokenKind::Sign("=" | ":=")))
     }
 
     /// Skips a class that declares fields only.
@@ -407,6 +413,7 @@ impl ProgramParser<'_> {
                     // An `end` on the level of the head.
                     if matches!(token.kind, TokenKind::Name("end" | "fi" | "done"))
                         && line == Some(*head)
+                        && !self.is_assigned(next)
                     {
                         self.at = next + 1;
                         let _ = self.take_word("if") || self.take_word("for");

@@ -242,7 +242,8 @@ impl ArgumentPass<'_> {
             receiver.named(path),
             receiver.name
         );
-        let diagnostic = reporter.error(Code::InvalidLiteral, self.place_or_step(node), message);
+        let mut diagnostic = reporter.error(Code::InvalidLiteral, self.place_or_step(node), message);
+        diagnostic.help = item_advice(wanted, node);
         reporter.push(diagnostic);
         false
     }
@@ -282,6 +283,30 @@ impl ArgumentPass<'_> {
         }
         reporter.descend(self.place_or_step(node), path)
     }
+}
+
+/// The advice for the object `node` where a list of objects is `wanted`: its fields become those of the only item.
+fn item_advice(wanted: &Type, node: &Node) -> Option<String> {
+    let (Type::List(list), NodeKind::Object(fields)) = (wanted, &node.kind) else {
+        return None;
+    };
+    let Type::Object(item) = list.any_item() else {
+        return None;
+    };
+    let required = item.properties.iter().filter(|(_, wanted)| wanted.required);
+    let missing = required.filter(|(name, _)| fields.iter().all(|field| field.key != **name));
+    let missing: Vec<&str> = missing.map(|(name, _)| &**name).collect();
+    let unknown = fields.iter().filter(|field| !item.properties.contains_key(&field.key));
+    let unknown: Vec<&str> = unknown.map(|field| &*field.key).collect();
+    let advice = "write it in brackets, `[{…}]`, as the only item".to_owned();
+    Some(match (missing.as_slice(), unknown.as_slice()) {
+        ([], _) => advice,
+        ([missing], [unknown]) => format!("{advice}, with `{missing}` in place of `{unknown}`"),
+        (missing, _) => {
+            let names: Vec<String> = missing.iter().map(|name| format!("`{name}`")).collect();
+            format!("{advice}, with {}, which it needs too", names.join(", "))
+        }
+    })
 }
 
 /// The literal at `path` of `node`.

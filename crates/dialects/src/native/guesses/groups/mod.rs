@@ -174,7 +174,7 @@ impl Guesses<'_> {
             let ends = found.steps.iter().filter_map(|step| step.get("id"));
             let ends: Vec<String> = ends.map(|id| id.to_value().to_json()).collect();
             help = format!(
-                "{help}; what waits for{name} has `\"after\": [{}]`",
+                "{help}; in place of{name}, an `after` or an `output` has `{}`",
                 ends.join(", ")
             );
         }
@@ -610,6 +610,11 @@ fn loop_of(
     plan.push(field("steps", ItemKind::List(steps), place));
     let mut fields = vec![field("id", id.kind, place), over];
     fields.extend(named);
+    // Other systems go through such a body round by round.
+    if !entries.iter().any(|entry| meaning_of(entry) == Some("max_parallel")) {
+        let one = ItemKind::Number(planwright_core::Number::from(1_u64));
+        fields.push(field("max_parallel", one, place));
+    }
     // The other fields are those of this step.
     fields.extend(entries.drain(..).filter(|entry| &*entry.key != "id"));
     fields.push(field("plan", ItemKind::Object(plan), place));
