@@ -64,7 +64,7 @@ pub use catalog::{
 };
 pub use check::{
     AllowList, CheckContext, CheckedPlan, CheckedStep, Dependency, DependencyKind, Library, Limits,
-    Policy, ToolRule, check, UnprovedReads,
+    Policy, ToolRule, UnprovedReads, check,
 };
 pub use diagnostic::{Code, Diagnostic, Diagnostics, Fix, FixPart, Severity, TextEdit};
 pub use expression::Expression;

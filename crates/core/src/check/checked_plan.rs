@@ -262,7 +262,8 @@ impl CheckedPlan {
     pub fn unproved_reads(&self) -> Vec<UnprovedReads<'_>> {
         let mut found: Vec<Vec<&Read>> = vec![Vec::new(); self.steps().len()];
         self.plan().each_reference(&mut |reference| {
-            let computes = |alternative: &Alternative| matches!(alternative, Alternative::Expression(_));
+            let computes =
+                |alternative: &Alternative| matches!(alternative, Alternative::Expression(_));
             let computes = match &reference.form {
                 Form::First(alternatives) => alternatives.iter().any(computes),
                 Form::All(_) => false,
@@ -295,13 +296,19 @@ impl CheckedPlan {
     fn add_unproved<'p>(&self, read: &'p Read, needs_type: bool, found: &mut [Vec<&'p Read>]) {
         let (id, path) = match (&read.source, read.path.as_slice()) {
             (Source::Step(id), path) => (id, path),
-            (Source::Result(id), [Segment::Key(data), path @ ..]) if &**data == "data" => (id, path),
+            (Source::Result(id), [Segment::Key(data), path @ ..]) if &**data == "data" => {
+                (id, path)
+            }
             _ => return,
         };
         let Some(index) = self.step_index(id.as_str()).map(|index| index as usize) else {
             return;
         };
-        let Some(tool) = self.steps().get(index).and_then(|step| step.tool.as_deref()) else {
+        let Some(tool) = self
+            .steps()
+            .get(index)
+            .and_then(|step| step.tool.as_deref())
+        else {
             return;
         };
         // `[*]` at the end is the list itself.

@@ -27,7 +27,10 @@ pub(super) fn unproved(plan: &CheckedPlan) -> Vec<Unproved> {
 impl Unproved {
     fn new(unproved: &UnprovedReads<'_>) -> Self {
         let id = &unproved.step.id;
-        let written = unproved.reads.iter().map(|read| format!("${{{id}{}}}", print_path(&read.path)));
+        let written = unproved
+            .reads
+            .iter()
+            .map(|read| format!("${{{id}{}}}", print_path(&read.path)));
         Self {
             step: id.to_string(),
             tool: unproved.tool.name.to_string(),
@@ -39,7 +42,11 @@ impl Unproved {
 /// Prints a note for each step of `unproved`.
 pub(super) fn print(unproved: &[Unproved], printer: Printer) {
     for Unproved { tool, reads, .. } in unproved.iter().take(MAX_SHOWN) {
-        let shown: Vec<String> = reads.iter().take(MAX_SHOWN).map(|read| format!("`{read}`")).collect();
+        let shown: Vec<String> = reads
+            .iter()
+            .take(MAX_SHOWN)
+            .map(|read| format!("`{read}`"))
+            .collect();
         let mut shown = shown.join(", ");
         if let Some(more @ 1..) = reads.len().checked_sub(MAX_SHOWN) {
             shown += &format!(" and {more} more");
@@ -49,6 +56,9 @@ pub(super) fn print(unproved: &[Unproved], printer: Printer) {
         ));
     }
     if let Some(more @ 1..) = unproved.len().checked_sub(MAX_SHOWN) {
-        printer.status(&format!("note: the outputs of {} are not proved either", counted(more, "more step")));
+        printer.status(&format!(
+            "note: the outputs of {} are not proved either",
+            counted(more, "more step")
+        ));
     }
 }

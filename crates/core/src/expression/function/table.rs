@@ -4,8 +4,8 @@ use super::signature;
 use super::signature::{
     ADDENDS, ANY, EXTREMES, LIST, NUMBER, NUMBERS, OBJECT, Parameter, ResultType, SIZED, SORTABLES,
     TEXT, TEXT_OR_BOOLEAN, TEXT_OR_LIST, TEXT_OR_NUMBER, TEXTS, any, boolean, extreme,
-    field_values, flattened, integer, integers, item, numeric, one_of, same_kind, same_items, texts,
-    zipped,
+    field_values, flattened, integer, integers, item, numeric, one_of, same_items, same_kind,
+    texts, zipped,
 };
 use super::{aggregate, list, number, object, search, text, time};
 use crate::Value;

@@ -242,7 +242,8 @@ impl ArgumentPass<'_> {
             receiver.named(path),
             receiver.name
         );
-        let mut diagnostic = reporter.error(Code::InvalidLiteral, self.place_or_step(node), message);
+        let mut diagnostic =
+            reporter.error(Code::InvalidLiteral, self.place_or_step(node), message);
         diagnostic.help = item_advice(wanted, node);
         reporter.push(diagnostic);
         false
@@ -296,7 +297,9 @@ fn item_advice(wanted: &Type, node: &Node) -> Option<String> {
     let required = item.properties.iter().filter(|(_, wanted)| wanted.required);
     let missing = required.filter(|(name, _)| fields.iter().all(|field| field.key != **name));
     let missing: Vec<&str> = missing.map(|(name, _)| &**name).collect();
-    let unknown = fields.iter().filter(|field| !item.properties.contains_key(&field.key));
+    let unknown = fields
+        .iter()
+        .filter(|field| !item.properties.contains_key(&field.key));
     let unknown: Vec<&str> = unknown.map(|field| &*field.key).collect();
     let advice = "write it in brackets, `[{…}]`, as the only item".to_owned();
     Some(match (missing.as_slice(), unknown.as_slice()) {

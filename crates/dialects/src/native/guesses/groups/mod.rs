@@ -611,7 +611,10 @@ fn loop_of(
     let mut fields = vec![field("id", id.kind, place), over];
     fields.extend(named);
     // Other systems go through such a body round by round.
-    if !entries.iter().any(|entry| meaning_of(entry) == Some("max_parallel")) {
+    if !entries
+        .iter()
+        .any(|entry| meaning_of(entry) == Some("max_parallel"))
+    {
         let one = ItemKind::Number(planwright_core::Number::from(1_u64));
         fields.push(field("max_parallel", one, place));
     }
