@@ -58,7 +58,11 @@ pub(crate) async fn check(
         loaded.diagnostics.raise();
         sound = None;
     }
-    let unproved = sound.as_ref().map(unproved::unproved).unwrap_or_default();
+    // The answers of simulated tools are in their file.
+    let of_servers = sound
+        .as_ref()
+        .filter(|_| arguments.tools.simulate.is_none());
+    let unproved = of_servers.map(unproved::unproved).unwrap_or_default();
     match arguments.format {
         Format::Text => {
             diagnostics::show(&loaded.diagnostics, &loaded.texts, printer);

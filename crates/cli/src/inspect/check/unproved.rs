@@ -1,4 +1,4 @@
-//! What a check could not prove: parts of outputs whose form no schema and no stored answer tells.
+//! The reads that a check could not prove: parts of outputs whose form no schema and no stored answer tells.
 
 use planwright::core::expression::print_path;
 use planwright::core::{CheckedPlan, UnprovedReads};
@@ -42,15 +42,15 @@ impl Unproved {
 /// Prints a note for each step of `unproved`.
 pub(super) fn print(unproved: &[Unproved], printer: Printer) {
     for Unproved { tool, reads, .. } in unproved.iter().take(MAX_SHOWN) {
-        let shown: Vec<String> = reads
+        let mut shown: Vec<String> = reads
             .iter()
             .take(MAX_SHOWN)
             .map(|read| format!("`{read}`"))
             .collect();
-        let mut shown = shown.join(", ");
         if let Some(more @ 1..) = reads.len().checked_sub(MAX_SHOWN) {
-            shown += &format!(" and {more} more");
+            shown.push(format!("{more} more"));
         }
+        let shown = shown.join(", ");
         printer.status(&format!(
             "note: the form of {shown} is not proved: `{tool}` declares no output schema, and has given no answer yet"
         ));

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::plan::Segment;
 use crate::schema::{Compatibility, Type};
 use crate::{Schema, Value};
 
@@ -134,6 +135,26 @@ pub(super) fn any_item_advice(text: &str) -> Option<String> {
     let (rest, tail) = tail.split_at_checked(end)?;
     (list.chars().all(is_name) && !rest.contains("[*]") && is_comparison(tail))
         .then(|| exists(list, rest, tail))
+}
+
+/// Words of other systems for the loop or its item.
+const LOOPS: [&str; 6] = ["each", "loop", "foreach", "iteration", "iter", "current"];
+
+/// Returns true if `word.part` is the item of a loop in other systems.
+pub(super) fn is_item_part(word: &str, part: &str) -> bool {
+    LOOPS.contains(&word) && matches!(part, "value" | "item" | "element" | "current" | "val")
+}
+
+/// The hint for a word, or for a field of it, that is the position of a loop's item in other systems.
+pub(super) fn position_advice(word: &str, path: &[Segment]) -> Option<String> {
+    let is_position = match path {
+        [] => matches!(word, "i" | "idx" | "loop_index" | "item_index"),
+        [Segment::Key(part)] => {
+            LOOPS.contains(&word) && matches!(&**part, "index" | "index0" | "key" | "i" | "idx")
+        }
+        _ => false,
+    };
+    is_position.then(|| "write `${index}` for the position of the item, from 0 on".to_owned())
 }
 
 /// The advice for the reference `text` to the field `word` of the object `around`, whose only field `field` is text.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::meant::{
     HOLDERS, OUTPUT_FIELDS, ROOTS, any_item_advice, chain_advice, default_advice,
-    field_in_text_advice, items_advice, shell_advice,
+    field_in_text_advice, is_item_part, items_advice, position_advice, shell_advice,
 };
 use super::names::step_advice;
 use super::positional::properties;
@@ -23,26 +23,6 @@ use crate::plan::{
 };
 use crate::schema::{Compatibility, KnownFields, PathLookup, Type};
 use crate::{Code, Diagnostic, Severity, Step, StepId};
-
-/// Words of other systems for the loop or its item.
-const LOOPS: [&str; 6] = ["each", "loop", "foreach", "iteration", "iter", "current"];
-
-/// Returns true if `word.part` is the item of a loop in other systems.
-fn is_item_part(word: &str, part: &str) -> bool {
-    LOOPS.contains(&word) && matches!(part, "value" | "item" | "element" | "current" | "val")
-}
-
-/// The hint for a word, or for a field of it, that is the position of a loop's item in other systems.
-fn position_advice(word: &str, path: &[Segment]) -> Option<String> {
-    let is_position = match path {
-        [] => matches!(word, "i" | "idx" | "loop_index" | "item_index"),
-        [Segment::Key(part)] => {
-            LOOPS.contains(&word) && matches!(&**part, "index" | "index0" | "key" | "i" | "idx")
-        }
-        _ => false,
-    };
-    is_position.then(|| "write `${index}` for the position of the item, from 0 on".to_owned())
-}
 
 /// The hint for a sub-plan that refers to its surroundings.
 const ARGUMENTS_ONLY: &str = "a plan in a step gets what it needs as arguments";
