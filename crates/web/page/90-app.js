@@ -56,14 +56,12 @@ function App() {
   useEffect(() => {
     start();
     const onHash = () => (tokenInAddress() || !live.value.config) && start();
-    // Another tab may have opened a session meanwhile.
+    // Another tab may have opened a session meanwhile, perhaps that of another client.
     const onFocus = () => live.value.denied && start();
-    addEventListener('hashchange', onHash);
-    addEventListener('focus', onFocus);
-    return () => {
-      removeEventListener('hashchange', onHash);
-      removeEventListener('focus', onFocus);
-    };
+    const onStorage = ({ key }) => key === SESSION_KEY && start();
+    const listeners = Object.entries({ hashchange: onHash, focus: onFocus, storage: onStorage });
+    listeners.map((listener) => addEventListener(...listener));
+    return () => listeners.map((listener) => removeEventListener(...listener));
   }, []);
   useEffect(() => {
     const onKey = (event) => handleKey(event, () => setHelp(true));
