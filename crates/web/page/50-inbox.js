@@ -329,7 +329,7 @@ function JsonEditor({ label, initial, check, fits, onChange, field }) {
       if (!isCurrent) return;
       const twice = repeatedKeys(text).map((key) => ({ pointer: '', message: `the key \`${key}\` is there twice` }));
       const found = [...data.findings, ...twice];
-      setRefusal(null);
+      setError(null);
       setFindings(found);
       onChange(found.length ? null : { value });
     }, (problem) => { if (isCurrent) { setFindings(null); setError(problem); } }), CHECK_DELAY);

@@ -58,10 +58,10 @@ test('the token in the address opens the page, and leaves the address', async ()
 
 test('a tab names its client, and follows when another one logs in', async () => {
   const page = await browser.open({ address: `${world.address}#token=${token}` });
-  await page.getByRole('status').getByText('live as ada').waitFor();
+  await page.getByRole('status').getByText('live as token:ada').waitFor();
   const second = await page.context().newPage();
   await second.goto(`${world.address}#token=${other}`);
-  for (const tab of [second, page]) await tab.getByRole('status').getByText('live as bob').waitFor();
+  for (const tab of [second, page]) await tab.getByRole('status').getByText('live as token:bob').waitFor();
   await second.close();
   await finish(page);
 });
