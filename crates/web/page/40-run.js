@@ -37,8 +37,8 @@ function RunHeader({ shown, at }) {
   const [dialog, setDialog] = useState(null);
   const inputs = Object.keys(shown.inputs);
   const { view } = live.value.config;
-  // The button that resumed or cancelled the run is gone.
-  useEffect(() => refocus('main'), [shown.can_resume, shown.can_cancel]);
+  // The button that resumed or cancelled the run is gone, perhaps that of a step.
+  useEffect(() => refocus('[data-detail]') ?? refocus('main'), [shown.can_resume, shown.can_cancel]);
   return html`<header class="run-header">
     <div class="title">
       ${!view && html`<a class="up soft" href="#/runs">Runs</a>`}

@@ -241,7 +241,8 @@ test('the catalog says the types of parts of a schema that refer to others', asy
       $defs: { room: { enum: ['sea', 'yard'] }, guest: { type: 'string' }, more: { $ref: '#/$defs/more' } },
     } } } });
     await own.start();
-    const page = await browser.open(own, { route: '#/tools?tool=book' });
+    const page = await browser.open(own, { route: '#/tools' });
+    await page.getByRole('option').filter({ hasText: 'book' }).click();
     const side = page.getByRole('complementary', { name: 'The tool' });
     await side.getByRole('row').filter({ hasText: 'room' }).getByText('"sea" | "yard"').waitFor();
     await side.getByRole('row').filter({ hasText: 'guests' }).getByText('list of string | null').waitFor();
