@@ -90,6 +90,14 @@ const SCRIPT_SPACES: &[(&str, &str)] = &[
     (" * ", "*"),
     ("}, ", "},"),
     (": [", ":["),
+    ("return [", "return["),
+    (") return", ")return"),
+    ("; ", ";"),
+    (" / ", "/"),
+    ("`, ", "`,"),
+    (": true", ":true"),
+    ("} else ", "}else "),
+    ("} catch ", "}catch "),
 ];
 
 /// The document, and the value of its `Content-Security-Policy`.
