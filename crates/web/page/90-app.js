@@ -156,7 +156,7 @@ function Banner({ state }) {
   else since.current ??= new Date();
   if (denied && config) {
     return html`<div class="banner bad" role="alert"><${Icon} status="failed" /><p>This session has ended, or the program was started again.
-      Open the address that <code>planwright ui</code> printed; this page continues where it is.</p></div>`;
+      Open the address that <code>planwright ui</code> printed, and this page continues where it is.</p></div>`;
   }
   if (connection.state !== 'lost') return null;
   return html`<div class="banner wait" role="alert"><${Icon} status="waiting" /><p>The connection to Planwright is lost. The page shows the state of${' '}
