@@ -98,7 +98,7 @@ function CancelDialog({ run, onClose }) {
     onClose();
   });
   return html`<${Dialog} title="Cancel this run?" onClose=${onClose}>
-    <p>${run.pid ? 'Calls in flight may still end, and nothing new starts.' : 'Nothing more is called, and no call waits any more.'} You can resume the run later.</p>
+    <p>${run.pid ? 'Calls in flight may still end, and nothing new starts.' : 'Nothing more is called.'} You can resume the run later.</p>
     <${ErrorNote} error=${action.error} />
     <footer><button onClick=${onClose}>Leave it</button>
       <button class="danger primary" disabled=${action.busy} onClick=${cancel}>Cancel the run</button></footer>

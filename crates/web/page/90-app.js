@@ -175,7 +175,7 @@ const KEY_LIST = [
   ['Shift and arrows', 'Graph: move the view'],
   ['+, −, 0', 'Graph and timeline: zoom in, zoom out, show all'],
   ['Space', 'Graph: open or close a group'],
-  ['a, c, x', 'Inbox: move to Approve, Change or Reject, and Enter decides'],
+  ['a, c, x', 'Inbox: move to Approve, Change, Reject'],
   ['F8', 'Workbench: next diagnostic'],
   ['?', 'This list'],
 ];
