@@ -170,15 +170,17 @@ impl SqlSession for PostgresConnection {
         rows.iter().try_for_each(|row| read(&PostgresRow(row)))
     }
 
-    fn is_end_of_step(&self) -> &'static str {
+    fn ended_step(&self) -> &'static str {
         // The server may evaluate the parts of a condition in any order, but not those of a `CASE`. Its functions for JSON refuse
         // `\u0000`, which is left out, unless its backslash is itself escaped.
         r"CASE WHEN kind = 'settled' THEN (
-             SELECT json_array_length(json -> 'at') = 1
-                 AND json #>> '{at,0,item}' IS NULL AND json #>> '{at,0,round}' IS NULL
-                 AND json ->> 'status' IN ('succeeded', 'failed', 'skipped')
+             SELECT json #>> '{at,0,step}'
              FROM (SELECT regexp_replace(body, '(\\\\)|\\u0000', '\1', 'g')::json AS json) AS settled
-         ) ELSE false END"
+             WHERE json_array_length(json -> 'at') = 1
+                 AND json #>> '{at,0,item}' IS NULL AND json #>> '{at,0,round}' IS NULL
+                 AND (json ->> 'status' IN ('succeeded', 'skipped')
+                     OR json ->> 'status' = 'failed' AND (is_latest OR json ->> 'handled' = 'true'))
+         ) END"
     }
 }
 

@@ -26,6 +26,7 @@ use crate::database::{
     TransactionKind, finish_transaction, in_transaction, params,
 };
 use crate::error::StoreError;
+use crate::run::count_entries;
 use crate::values::to_i64;
 
 /// A request to write entries of one run.
@@ -574,7 +575,9 @@ impl EntryBatch {
 /// The totals of a run's entries, or of a part of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RunTotals {
-    /// The number of steps that have ended for good.
+    /// The number of processes that have driven the run.
+    pub(crate) processes: i64,
+    /// The number of times that a step has ended. In a run of one process, each step ends once.
     pub(crate) done: i64,
     /// The number of calls that were sent.
     pub(crate) calls: i64,
@@ -610,6 +613,7 @@ impl RunTotals {
         self.last_ns = to_i64(duration_nanos(entry.at));
         match &entry.record {
             Record::Opened { header, .. } => {
+                self.processes += 1;
                 self.state = Some(RunState::Open);
                 // A process may resume the run with another plan than it began with.
                 let steps = header.get("steps").and_then(Value::as_u64);
@@ -647,6 +651,7 @@ impl RunTotals {
     /// Combines these totals with those of later entries.
     fn then(self, later: Self) -> Self {
         Self {
+            processes: self.processes + later.processes,
             done: self.done + later.done,
             calls: self.calls + later.calls,
             last_ns: later.last_ns,
@@ -735,11 +740,16 @@ pub(crate) fn update_run(
     run: i64,
     totals: &RunTotals,
 ) -> Result<(), QueryError> {
+    // The steps of a run that was resumed may have ended before, too.
+    let done = match totals.processes {
+        ..=1 => totals.done,
+        2.. => to_i64(count_entries(session, run)?.done),
+    };
     session
         .execute("UPDATE runs SET done = ?2, calls = ?3, duration_ns = ?4, status = ?5, steps = coalesce(?6, steps)
              WHERE key = ?1", params![
             run,
-            totals.done,
+            done,
             totals.calls,
             totals.last_ns,
             totals.state.and_then(RunState::keyword),

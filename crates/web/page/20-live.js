@@ -55,7 +55,8 @@ function useLoad(load, deps) {
 
 /**
  * The state that all screens share. `rows` has the runs of all events, `updates` those since the list was loaded; `changed` counts
- * these events. `questions` are the calls without a decision, `decided` those whose decision is stored and not yet applied.
+ * these events. `questions` are the calls without a decision, `decided` those whose decision is stored and not yet applied; `inboxError` is the
+ * reason why they could not be read last.
  */
 const live = createStore({
   connection: { state: 'connecting' },
@@ -63,6 +64,8 @@ const live = createStore({
   denied: false,
   questions: [],
   decided: [],
+  isInboxRead: false,
+  inboxError: null,
   rows: new Map(),
   updates: new Map(),
   changed: 0,
@@ -146,7 +149,7 @@ const NOT_RUN = { status: 'not_run' };
 function setQuestions(questions) {
   const open = questions.filter((question) => !question.decision).sort((a, b) => String(a.asked).localeCompare(String(b.asked))
     || a.run.localeCompare(b.run) || compareAddresses(a.at, b.at));
-  live.set({ questions: open, decided: questions.filter((question) => question.decision) });
+  live.set({ questions: open, decided: questions.filter((question) => question.decision), isInboxRead: true, inboxError: null });
   // A decision is no entry of the run's journal, so that no event of the run tells of it.
   const shown = current.value;
   if (shown) {
@@ -159,7 +162,7 @@ function setQuestions(questions) {
 function refreshInbox() {
   source.inbox().then(
     ({ questions }) => setQuestions(questions),
-    (error) => error.status === 401 && live.set({ denied: true }),
+    (error) => live.set(error.status === 401 ? { denied: true } : { inboxError: error }),
   );
 }
 
@@ -234,6 +237,12 @@ async function openSession() {
     }
   }
   const config = await source.config();
+  const before = live.value.config;
+  // Another tab has logged in as another client: nothing of the first one may stay.
+  if (before && before.client !== config.client) {
+    location.reload();
+    return;
+  }
   live.set({ config, denied: false });
   const run = streamed;
   stream?.stop();
@@ -250,5 +259,5 @@ async function signOut() {
   streamed = undefined;
   current.value = null;
   current.touch();
-  live.set({ config: null, denied: true, questions: [], decided: [], rows: new Map(), updates: new Map() });
+  live.set({ config: null, denied: true, questions: [], decided: [], isInboxRead: false, rows: new Map(), updates: new Map() });
 }

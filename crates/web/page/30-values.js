@@ -21,7 +21,7 @@ function brief(value, most = 120) {
   let text = isList ? '[' : '{';
   for (const name of isList ? value.keys() : Object.keys(value)) {
     if (text.length > most) return `${text.replace(/…$/, '')}…`;
-    if (text.length > 1) text += ', ';
+    if (text.length > 1) text += ", ";
     const child = value[name];
     const shown = typeof child === 'string' ? JSON.stringify(child.slice(0, most)) : brief(child, most - text.length);
     text += isList ? visible(shown) : `${oneLine(name, 40)}: ${visible(shown)}`;

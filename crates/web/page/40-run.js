@@ -37,8 +37,8 @@ function RunHeader({ shown, at }) {
   const [dialog, setDialog] = useState(null);
   const inputs = Object.keys(shown.inputs);
   const { view } = live.value.config;
-  // The button that resumed or cancelled the run is gone.
-  useEffect(() => refocus('main'), [shown.can_resume, shown.can_cancel]);
+  // The button that resumed or cancelled the run is gone, perhaps that of a step.
+  useEffect(() => refocus('[data-detail]') ?? refocus('main'), [shown.can_resume, shown.can_cancel]);
   return html`<header class="run-header">
     <div class="title">
       ${!view && html`<a class="up soft" href="#/runs">Runs</a>`}
@@ -98,7 +98,7 @@ function CancelDialog({ run, onClose }) {
     onClose();
   });
   return html`<${Dialog} title="Cancel this run?" onClose=${onClose}>
-    <p>${run.pid ? 'Calls in flight may still end; nothing new starts.' : 'Nothing is called, and its calls wait no more.'} You can resume the run later.</p>
+    <p>${run.pid ? 'Calls in flight may still end, and nothing new starts.' : 'Nothing more is called.'} You can resume the run later.</p>
     <${ErrorNote} error=${action.error} />
     <footer><button onClick=${onClose}>Leave it</button>
       <button class="danger primary" disabled=${action.busy} onClick=${cancel}>Cancel the run</button></footer>

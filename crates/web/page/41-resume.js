@@ -31,7 +31,7 @@ function ResumeDialog({ shown, at, first, onClose }) {
   });
 
   return html`<${Dialog} title="Resume this run" onClose=${onClose} wide>
-    <p class="soft">Completed calls are never repeated. Choose what happens to the steps below; the run does the rest.</p>
+    <p class="soft">Completed calls are never repeated. Choose what happens to the steps below.</p>
     ${steps.length > 0 && html`<ul class="resume">${steps.slice(0, 200).map((state) => html`<li key=${state.at}>
       <div class="step"><${Icon} status=${state.status} /><code class="strong"><${Text} of=${state.at} line /></code>
         <span class=${`s-${statusKey(state.status)}`}>${statusName(state.status)}</span></div>

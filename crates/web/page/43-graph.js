@@ -288,7 +288,7 @@ class GraphView extends Component {
           onKeyDown=${this.onKeyDown} onPointerDown=${(event) => this.onPointerDown(event)} onPointerMove=${(event) => this.onPointerMove(event)}
           onPointerUp=${(event) => this.onPointerUp(event)} onPointerCancel=${(event) => this.onPointerUp(event)}></div>
       <p id="graph-keys" class="sr">Arrow keys select a step, Shift and arrow keys move the view, plus and minus zoom, 0 shows all, Space opens a group.</p>
-      <p class="sr" aria-live="polite">${selected ? `${selected.lines.map((line) => oneLine(line, 60)).join(', ')}, ${statusName(state?.status)}` : ''}</p>
+      <p class="sr" aria-live="polite">${selected ? `${selected.lines.map((line) => oneLine(line, 60)).join(", ")}, ${statusName(state?.status)}` : ''}</p>
       <div class="zoom" role="group" aria-label="Zoom">
         <button aria-label="Zoom in" onClick=${() => this.zoom(1.25)}>+</button>
         <button aria-label="Zoom out" onClick=${() => this.zoom(0.8)}>−</button>

@@ -54,7 +54,7 @@ function stepRows(shown) {
 const compareAddresses = new Intl.Collator('en', { numeric: true }).compare;
 
 /** The items and rounds of a loop. */
-const loopText = (state) => [state?.items_ended > 0 && count(state.items_ended, 'item'), state?.rounds > 0 && count(state.rounds, 'round')].filter(Boolean).join(', ');
+const loopText = (state) => [state?.items_ended > 0 && count(state.items_ended, 'item'), state?.rounds > 0 && count(state.rounds, 'round')].filter(Boolean).join(", ");
 
 function countStatuses(rows, shown) {
   const counts = {};

@@ -77,7 +77,7 @@ function Timeline({ data, at, select }) {
         const to = x(bar.end_ms ?? now ?? data.total_ms);
         return html`<i class=${`block kind-${bar.kind} s-${statusKey(bar.status)} ${critical.has(address) ? 'critical' : ''}`} title=${barTitle(bar)}
           style=${{ left: `${from}px`, width: `${Math.max(2, to - from)}px` }}></i>`;
-      })}<span class="sr">${bars.slice(0, 20).map(barTitle).join('; ')}</span></span>`;
+      })}<span class="sr">${bars.slice(0, 20).map(barTitle).join('. ')}</span></span>`;
   };
   return html`<div class="timeline" ref=${box}>
     <div class="filters">

@@ -16,16 +16,15 @@ function loopsOf(at) {
 }
 
 function InboxScreen({ parameters }) {
-  const { questions, decided, config } = useStore(live);
+  const { questions, decided, config, connection, isInboxRead, inboxError } = useStore(live);
   const [text, setText] = useState('');
   const [said, setSaid] = useState('');
-  const [error, setError] = useState(null);
-  const [isLoaded, setLoaded] = useState(false);
+  const [refusal, setRefusal] = useState(null);
   // The call that was decided last, here.
   const [mine, setMine] = useState(null);
-  useEffect(() => {
-    source.inbox().then((data) => { setQuestions(data.questions); setLoaded(true); }, setError);
-  }, []);
+  useEffect(refreshInbox, []);
+  // The banner says that the connection is lost, and since when the calls may be old.
+  const error = refusal ?? (isInboxRead && connection.state === 'lost' ? null : inboxError);
   const wanted = text.trim().toLowerCase();
   const rows = useMemo(() => questions.filter((question) => !wanted
     || [question.tool, question.server, question.plan, question.at, question.run].join(' ').toLowerCase().includes(wanted)), [questions, wanted]);
@@ -41,7 +40,7 @@ function InboxScreen({ parameters }) {
   const isMine = mine !== null && mine === question?.digest;
   const isOpen = Boolean(open) && !isMine;
   const select = (target) => {
-    setError(null);
+    setRefusal(null);
     replaceRoute(route(['inbox'], { run: target.run, at: target.at }));
   };
   const next = rows.find((other) => other.run === run) ?? rows[0];
@@ -52,13 +51,13 @@ function InboxScreen({ parameters }) {
   }, [run, at, next]);
   const onDecided = (message, done) => {
     setSaid(message);
-    setError(null);
+    setRefusal(null);
     setMine(question.digest);
     live.set({ questions: live.value.questions.filter((other) => !done.has(questionKey(other))) });
     refreshInbox();
   };
   const decision = decided.find((other) => other.run === run && other.at === at)?.decision;
-  const end = isLoaded && run && !isOpen && html`<${Ended} key=${`${run} ${at}`} isMine=${isMine} onNext=${next && (() => { select(next); focusDetails(); })}>${isMine ? said
+  const end = isInboxRead && run && !isOpen && html`<${Ended} key=${`${run} ${at}`} isMine=${isMine} onNext=${next && (() => { select(next); focusDetails(); })}>${isMine ? said
     : !at ? 'No call of this run waits for a decision.'
       : DECISIONS[decision] ? `Decided elsewhere: ${DECISIONS[decision]}.` : 'This call no longer waits for a decision.'}<//>`;
   const row = (index) => {
@@ -69,14 +68,14 @@ function InboxScreen({ parameters }) {
       <span class="q-where soft"><${Text} of=${plan ?? 'unnamed plan'} line /> <code>${id.slice(0, 8)}</code> <${Text} of=${address ?? step} line /></span>`;
   };
   const side = question ? html`<${Question} key=${questionKey(question)} question=${question} all=${questions} end=${end} isMine=${isMine} passphrase=${config?.passphrase}
-    onDecided=${onDecided} onRefused=${setError} />` : end;
+    onDecided=${onDecided} onRefused=${setRefusal} />` : end;
   return html`<section class="inbox" aria-labelledby="screen-title">
     <header class="bar"><h1 id="screen-title">Inbox</h1>
       <span class="soft" aria-live="polite">${count(questions.length, 'call')} ${questions.length === 1 ? 'waits' : 'wait'} for a decision</span>
       ${questions.length > 0 && html`<${Search} value=${text} onInput=${setText} label="Search the inbox" />`}</header>
     <p class="sr" role="status">${said}</p>
     <${ErrorNote} error=${error} />
-    ${(isLoaded || rows.length > 0) && html`<${Split} side=${side} label="The call" onClose=${isWide ? null : () => replaceRoute('#/inbox')}>
+    ${isInboxRead && html`<${Split} side=${side} label="The call" onClose=${isWide ? null : () => replaceRoute('#/inbox')}>
       ${rows.length > 0 ? html`<${VirtualList} length=${rows.length} rowHeight=${72} row=${row} rowClass="question-row" selected=${rows.indexOf(open)}
         label="Calls that wait for a decision" onSelect=${(index) => select(rows[index])} />`
     : questions.length > 0 ? html`<${Empty} title="No call matches">Change the search.<//>`

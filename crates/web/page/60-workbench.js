@@ -145,7 +145,7 @@ function BenchDiagnostics({ state, diagnostics }) {
   const kinds = ['error', 'warning', 'note'].map((kind) => [kind, diagnostics.filter((entry) => entry.severity === kind).length]);
   let summary = '';
   if (state.checking) summary = 'Checking…';
-  else if (state.result || diagnostics.length) summary = diagnostics.length ? kinds.filter(([, number]) => number).map(([kind, number]) => count(number, kind)).join(', ') : 'The plan is sound.';
+  else if (state.result || diagnostics.length) summary = diagnostics.length ? kinds.filter(([, number]) => number).map(([kind, number]) => count(number, kind)).join(", ") : 'The plan is sound.';
   return html`<section class="diagnostics" aria-label="Diagnostics">
     <p class="summary" role="status">${summary}</p>
     <${ErrorNote} error=${state.error} retry=${checkBench} />

@@ -96,7 +96,7 @@ function Preview({ of }) {
     <thead><tr><th scope="col">Step</th><th scope="col">Tool</th><th scope="col">Arguments</th><th scope="col">After</th></tr></thead>
     <tbody>${of.steps.slice(0, 500).map((step) => html`<tr><th scope="row"><code><${Text} of=${step.id} line /></code></th>
       <td><code><${Text} of=${step.tool ?? ''} line /></code>${step.approval && html` <span class="badge">asks first</span>`}</td>
-      <td><${Value} of=${step.args ?? undefined} depth=${1} /></td><td class="soft"><${Text} of=${(step.after ?? []).join(', ')} line /></td></tr>`)}</tbody></table>
+      <td><${Value} of=${step.args ?? undefined} depth=${1} /></td><td class="soft"><${Text} of=${(step.after ?? []).join(", ")} line /></td></tr>`)}</tbody></table>
     ${of.steps.length > 500 && html`<p class="soft">and ${(of.steps.length - 500).toLocaleString('en')} more steps</p>`}</section>`;
 }
 

@@ -56,14 +56,12 @@ function App() {
   useEffect(() => {
     start();
     const onHash = () => (tokenInAddress() || !live.value.config) && start();
-    // Another tab may have opened a session meanwhile.
+    // Another tab may have opened a session meanwhile, perhaps that of another client.
     const onFocus = () => live.value.denied && start();
-    addEventListener('hashchange', onHash);
-    addEventListener('focus', onFocus);
-    return () => {
-      removeEventListener('hashchange', onHash);
-      removeEventListener('focus', onFocus);
-    };
+    const onStorage = ({ key }) => key === SESSION_KEY && start();
+    const listeners = Object.entries({ hashchange: onHash, focus: onFocus, storage: onStorage });
+    listeners.map((listener) => addEventListener(...listener));
+    return () => listeners.map((listener) => removeEventListener(...listener));
   }, []);
   useEffect(() => {
     const onKey = (event) => handleKey(event, () => setHelp(true));
@@ -158,7 +156,7 @@ function Banner({ state }) {
   else since.current ??= new Date();
   if (denied && config) {
     return html`<div class="banner bad" role="alert"><${Icon} status="failed" /><p>This session has ended, or the program was started again.
-      Open the address that <code>planwright ui</code> printed; this page continues where it is.</p></div>`;
+      Open the address that <code>planwright ui</code> printed, and this page continues where it is.</p></div>`;
   }
   if (connection.state !== 'lost') return null;
   return html`<div class="banner wait" role="alert"><${Icon} status="waiting" /><p>The connection to Planwright is lost. The page shows the state of${' '}
@@ -177,7 +175,7 @@ const KEY_LIST = [
   ['Shift and arrows', 'Graph: move the view'],
   ['+, −, 0', 'Graph and timeline: zoom in, zoom out, show all'],
   ['Space', 'Graph: open or close a group'],
-  ['a, c, x', 'Inbox: move to Approve, Change, Reject; Enter then decides'],
+  ['a, c, x', 'Inbox: move to Approve, Change, Reject'],
   ['F8', 'Workbench: next diagnostic'],
   ['?', 'This list'],
 ];

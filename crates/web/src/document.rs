@@ -83,12 +83,26 @@ const SCRIPT_SPACES: &[(&str, &str)] = &[
     (", {", ",{"),
     (": (", ":("),
     (": '", ":'"),
+    // A text of a comma and a space stands in double quotes, or it would lose the space.
     ("', ", "',"),
     ("if (", "if("),
     ("for (", "for("),
     (" * ", "*"),
     ("}, ", "},"),
     (": [", ":["),
+    ("\n$", "$"),
+    ("\n.", "."),
+    ("\n?", "?"),
+    ("\n:", ":"),
+    ("\n||", "||"),
+    ("return [", "return["),
+    (") return", ")return"),
+    ("; ", ";"),
+    (" / ", "/"),
+    ("`, ", "`,"),
+    (": true", ":true"),
+    ("} else ", "}else "),
+    ("} catch ", "}catch "),
 ];
 
 /// The document, and the value of its `Content-Security-Policy`.
@@ -169,6 +183,13 @@ mod tests {
         assert!(policy.contains(&format!("script-src '{}'", hash(script))));
         assert!(policy.contains(&format!("style-src '{}'", hash(style))));
         assert!(policy.starts_with("default-src 'none';"));
+    }
+
+    #[test]
+    fn no_text_of_the_script_loses_its_space() {
+        for text in ["(', ')", "= ', '"] {
+            assert!(!PARTS.iter().any(|part| part.contains(text)), "{text}");
+        }
     }
 
     /// The promised size: all that a browser loads, as `gzip -9` compresses it.

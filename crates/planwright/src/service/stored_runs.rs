@@ -9,9 +9,9 @@ use planwright_dialects::Dialect as _;
 use planwright_dialects::native::Native;
 use planwright_engine::journal::Entry;
 use planwright_engine::{Approver, Decision};
-use planwright_engine::{Backends, RunId, RunStatus};
+use planwright_engine::{Backends, RunId};
 use planwright_store::{
-    EntryWatcher, LeaseHolder, RunFilter, RunInfo, RunState, Store, StoreError,
+    EntryWatcher, LeaseHolder, RunFilter, RunInfo, Store, StoreError,
 };
 
 use super::store_link::now;
@@ -175,10 +175,7 @@ impl Planwright {
     pub fn cancel_idle(&self, run: &str) -> Result<Run, Error> {
         let store = self.store()?;
         let info = store.run(run).map_err(StoredRunError::from)?;
-        if !matches!(
-            info.state,
-            RunState::Open | RunState::Ended(RunStatus::Waiting)
-        ) {
+        if !info.is_cancellable() {
             return Err(StoredRunError::Ended.into());
         }
         let plan = StoredRun::read(store, info.id.as_str())?.latest_plan()?;

@@ -231,7 +231,7 @@ pub fn listing(info: &RunInfo) -> RunListingV1 {
         digest: info.digest.clone(),
         dialect: info.dialect.clone(),
         steps: info.steps,
-        // A step that was retried has ended more than once.
+        // A step that ended before the plan was replaced may not be in the plan any more.
         done: info.done.min(info.steps),
         calls: info.calls,
         ..RunListingV1::new(info.id.clone(), info.created, info.duration)

@@ -65,9 +65,10 @@ pub trait SqlSession {
         read: &mut RowReader<'_>,
     ) -> Result<(), QueryError>;
 
-    /// Returns the SQL condition, over the columns `kind` and `body`, for an entry that ends a whole step of the plan. It depends
-    /// on the JSON functions of the database.
-    fn is_end_of_step(&self) -> &'static str;
+    /// Returns the SQL expression for the step of the plan that an entry ends, or NULL if it ends none. It is over the columns `kind`, `body` and
+    /// `is_latest`, which is true for entries of the latest process: a step that failed in an earlier one has not ended, because the run
+    /// was resumed. The expression depends on the JSON functions of the database.
+    fn ended_step(&self) -> &'static str;
 }
 
 impl dyn SqlSession + '_ {

@@ -192,10 +192,12 @@ impl SqlSession for SqliteConnection {
         Ok(())
     }
 
-    fn is_end_of_step(&self) -> &'static str {
-        "json_array_length(body, '$.at') = 1
-         AND body ->> '$.at[0].item' IS NULL AND body ->> '$.at[0].round' IS NULL
-         AND body ->> '$.status' IN ('succeeded', 'failed', 'skipped')"
+    fn ended_step(&self) -> &'static str {
+        "CASE WHEN kind = 'settled' AND json_array_length(body, '$.at') = 1
+             AND body ->> '$.at[0].item' IS NULL AND body ->> '$.at[0].round' IS NULL
+             AND (body ->> '$.status' IN ('succeeded', 'skipped')
+                 OR body ->> '$.status' = 'failed' AND (is_latest OR body ->> '$.handled' IS TRUE))
+         THEN body ->> '$.at[0].step' END"
     }
 }
 

@@ -4,7 +4,7 @@ use std::slice;
 use std::time::{Duration, SystemTime};
 
 use planwright_core::{PlanDigest, Value};
-use planwright_engine::RunId;
+use planwright_engine::{RunId, RunStatus};
 
 use crate::database::{QueryError, SqlRow, SqlSession, params};
 use crate::error::LeaseHolder;
@@ -35,7 +35,7 @@ pub struct RunInfo {
     pub state: RunState,
     /// The number of steps of the plan.
     pub steps: usize,
-    /// The number of steps that succeeded, failed or were skipped. A step that was retried after a resume counts each time.
+    /// The number of steps that succeeded, failed or were skipped. A step that failed before the run was resumed counts once it has ended again.
     pub done: usize,
     /// The number of calls that were sent.
     pub calls: usize,
@@ -46,6 +46,17 @@ pub struct RunInfo {
     /// The number of entries that were [imported](Store::import); `None` for a run that began in this store. Consent and tool
     /// sources in imported entries are unverified.
     pub imported: Option<usize>,
+}
+
+impl RunInfo {
+    /// Returns true if the run can be cancelled: a process drives it, it was interrupted, or it waits for a decision.
+    pub fn is_cancellable(&self) -> bool {
+        let is_left = matches!(
+            self.state,
+            RunState::Open | RunState::Ended(RunStatus::Waiting)
+        );
+        is_left || self.holder.is_some()
+    }
 }
 
 /// A filter for [`Store::runs`]. The default selects all runs.
@@ -317,7 +328,7 @@ impl RunRow {
 }
 
 /// The totals of a run's entries, computed from the table.
-pub(super) struct JournalCounts {
+pub(crate) struct JournalCounts {
     pub(crate) entries: i64,
     pub(crate) done: usize,
     pub(crate) calls: usize,
@@ -325,18 +336,19 @@ pub(super) struct JournalCounts {
 }
 
 /// Computes the totals of a run.
-pub(super) fn count_entries(
+pub(crate) fn count_entries(
     session: &dyn SqlSession,
     key: i64,
 ) -> Result<JournalCounts, QueryError> {
     // A step of the plan counts, but not the items and rounds of its loop or the steps of an inner plan.
     // Counted by the database: a page that lists runs reads no bodies of entries.
     let sql = format!(
-        "SELECT count(*), count(*) FILTER (WHERE kind = 'sent'),
-             count(*) FILTER (WHERE kind = 'settled' AND {}),
+        "SELECT count(*), count(*) FILTER (WHERE kind = 'sent'), count(DISTINCT {}),
              (SELECT at_ns FROM entries WHERE run = ?1 ORDER BY number DESC LIMIT 1)
-         FROM entries WHERE run = ?1",
-        session.is_end_of_step()
+         FROM (SELECT kind, body,
+                 number > (SELECT max(number) FROM entries WHERE run = ?1 AND kind = 'opened') AS is_latest
+             FROM entries WHERE run = ?1) AS of_run",
+        session.ended_step()
     );
     session.single(&sql, params![key], |row| {
         let last: Option<i64> = row.get(3)?;

@@ -105,6 +105,7 @@ impl Store {
             let state = JournalPosition {
                 next: counts.entries,
                 totals: RunTotals {
+                    processes: 1,
                     done: to_i64(counts.done),
                     calls: to_i64(counts.calls),
                     ..RunTotals::default()

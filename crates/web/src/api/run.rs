@@ -12,11 +12,9 @@ use axum::{Extension, Json};
 use indexmap::IndexMap;
 use planwright::core::Object;
 use planwright::drawing::{GraphLayoutV1, LaidOutStepV1, TimelineV1};
-use planwright::engine::RunStatus;
 use planwright::engine::run::estimate;
 use planwright::format::{DiffV1, ReportV1, RevisionV1, RunClock, UsageV1, milliseconds};
 use planwright::service::StepStates;
-use planwright::store::RunState;
 use planwright::stored::{OpenQuestion, PlanChange, StoredRun, compare_runs};
 use serde::{Deserialize, Serialize};
 use serde_json::ser::{CompactFormatter, Formatter, Serializer};
@@ -45,7 +43,7 @@ struct RunPicture<'a> {
     /// The states of the steps that have begun, by address.
     states: IndexMap<String, StepStateEntry>,
     revisions: Vec<Revision>,
-    /// True if a process drives the run, so that the page can ask for cancellation, or if the run waits for one.
+    /// True if the run can be cancelled from this page.
     can_cancel: bool,
     /// True if the run can be resumed from this page.
     can_resume: bool,
@@ -123,7 +121,7 @@ fn picture(state: &PageState, visitor: &Visitor, id: &str) -> Result<Response, A
             .enumerate()
             .map(revision)
             .collect(),
-        can_cancel: is_driven || info.state == RunState::Ended(RunStatus::Waiting),
+        can_cancel: info.is_cancellable(),
         can_resume: !is_driven
             && run.status != "succeeded"
             && !read.stored.is_unfinished()

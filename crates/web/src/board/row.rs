@@ -93,7 +93,7 @@ impl RunRow {
                 .since
                 .filter(|_| info.holder.is_some())
                 .map(timestamp),
-            // The store counts a step that was repeated or set as often as it ended.
+            // A step that ended before the plan was replaced may not be in the plan any more.
             steps_ended: progress.ended.unwrap_or(info.done).min(info.steps),
             calls: info.calls,
             waiting,

@@ -58,6 +58,68 @@ test('the page says that the program was killed, and continues where it was afte
   await finish(page);
 });
 
+test('while the program is down, an error stands once, and what failed is done again afterwards', async () => {
+  const run = (await world.run(payBack)).run;
+  const page = await browser.open(world, { route: `#/inbox?run=${run}` });
+  const approve = page.locator('[data-decide=approve]');
+  const errors = page.getByText('the page cannot reach its server');
+  await approve.waitFor();
+  await world.kill();
+  await page.getByRole('alert').getByText('The connection to Planwright is lost').waitFor();
+  await go(page, '#/workbench');
+  await page.getByLabel('Plan', { exact: true }).fill(JSON.stringify(welcome));
+  await errors.waitFor();
+  await go(page, '#/inbox');
+  await approve.waitFor();
+  await page.getByRole('alert').getByText('The connection to Planwright is lost').waitFor();
+  assert.equal(await errors.count(), 0);
+  await approve.click();
+  await errors.waitFor();
+  assert.equal(await errors.count(), 1);
+  await world.start();
+  await page.goto(world.address);
+  await page.locator('.connection').getByText('live').waitFor();
+  await approve.click();
+  await page.getByText('Approved: refund.').first().waitFor();
+  assert.equal(await errors.count(), 0);
+  await go(page, '#/workbench');
+  await page.getByText('The plan is sound.').waitFor();
+  assert.equal(await errors.count(), 0);
+  await finish(page);
+});
+
+test('an inbox that could not be read appears once it can', async () => {
+  await world.run({ ...payBack, name: 'unread' });
+  const page = await browser.open(world);
+  const names = ['**/api/inbox', '**/api/events*'];
+  for (const name of names) await page.route(name, (route) => route.abort());
+  await page.reload();
+  await go(page, '#/inbox');
+  await page.getByText('the page cannot reach its server').waitFor();
+  assert.equal(await page.locator('[data-decide]').count(), 0);
+  for (const name of names) await page.unroute(name);
+  await page.getByRole('button', { name: 'Connect now' }).click();
+  await page.locator('[data-decide=approve]').waitFor();
+  assert.equal(await page.getByText('the page cannot reach its server').count(), 0);
+  await finish(page);
+});
+
+test('the way back closes a dialog with the screen under it', async () => {
+  const { run } = await world.run(welcome, '--var', 'who=Bob');
+  const page = await browser.open(world, { route: '#/runs' });
+  await page.getByRole('link', { name: 'welcome' }).first().click();
+  await page.getByRole('button', { name: 'Resume…' }).click();
+  await page.getByRole('dialog').waitFor();
+  await page.goBack();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await page.getByRole('heading', { name: 'Runs' }).waitFor();
+  await page.goForward();
+  await page.getByRole('button', { name: 'Resume…' }).waitFor();
+  assert.ok(page.url().includes(run));
+  assert.equal(await page.getByRole('dialog').count(), 0);
+  await finish(page);
+});
+
 test('a tab without a session gets nothing, and another tab can bring one', async () => {
   const page = await browser.open(world);
   const context = await browser.chromium.newContext();

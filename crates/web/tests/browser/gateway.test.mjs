@@ -7,10 +7,12 @@ import { Browser, World, checkAccess, finish } from './world.mjs';
 const world = new World();
 let browser;
 let token;
+let other;
 let serving;
 
 before(async () => {
   token = (await world.command('token', 'create', 'ada')).trim();
+  other = (await world.command('token', 'create', 'bob')).trim();
   serving = world.begin('serve', '--listen', '0', '--ui', '--simulate', 'tools.json');
   world.address = await new Promise((resolve) => {
     let text = '';
@@ -51,6 +53,16 @@ test('the token in the address opens the page, and leaves the address', async ()
   const page = await browser.open({ address: `${world.address}#token=${token}` });
   await page.getByRole('heading', { level: 1, name: 'Runs' }).waitFor();
   assert.ok(!page.url().includes('token'));
+  await finish(page);
+});
+
+test('a tab names its client, and follows when another one logs in', async () => {
+  const page = await browser.open({ address: `${world.address}#token=${token}` });
+  await page.getByRole('status').getByText('live as token:ada').waitFor();
+  const second = await page.context().newPage();
+  await second.goto(`${world.address}#token=${other}`);
+  for (const tab of [second, page]) await tab.getByRole('status').getByText('live as token:bob').waitFor();
+  await second.close();
   await finish(page);
 });
 

@@ -100,6 +100,27 @@ test('long numbers stay as they are: on the screen, in the editor, and in the ca
   await finish(page);
 });
 
+test('the arguments of a call in the list are written as in the plan', async () => {
+  const page = await open(await begin(payBack));
+  await page.locator('.q-args').filter({ hasText: '{order: "o-1", amount: 20}' }).first().waitFor();
+  await finish(page);
+});
+
+test('the editor says what a reader of the arguments could take for another value', async () => {
+  const page = await open(await begin(payBack));
+  const call = side(page);
+  await call.getByRole('button', { name: 'Change…' }).click();
+  const editor = call.getByLabel('Arguments, as JSON');
+  const approve = call.getByRole('button', { name: 'Approve with changes' });
+  for (const [amount, finding] of [['1, "amount": 1000', 'the key amount is there twice'], ['1e400', 'number out of range'], ['0.10000000000000000001', '64 bits cannot represent the number 0.10000000000000000001']]) {
+    await editor.fill(`{"order": "o-1", "amount": ${amount}}`);
+    await call.locator('.decide').getByText(finding).first().waitFor();
+    assert.equal(await call.getByText("The arguments fit the tool's schema.").count(), 0, amount);
+    assert.ok(await approve.isDisabled(), amount);
+  }
+  await finish(page);
+});
+
 test('a call is rejected with a reason', async () => {
   const run = await begin(payBack);
   const page = await open(run);

@@ -66,6 +66,52 @@ test('a list is printed whole', async () => {
   const pages = printed.match(/\/Type\s*\/Page\b/g).length;
   assert.ok(pages > 4, `${pages} pages`);
   await until(page, (count) => document.querySelectorAll('.step-row').length === count, before);
+  const output = Object.fromEntries(steps.map(({ id }) => [id, `\${${id}}`]));
+  const report = (await world.run({ name: 'long-report', steps, output })).run;
+  await go(page, `#/run/${report}/report`);
+  await page.locator('.report').waitFor();
+  const pagesOf = async () => (await page.pdf()).toString('latin1').match(/\/Type\s*\/Page\b/g).length;
+  assert.ok(await pagesOf() > 1);
+  await page.emulateMedia({ media: 'print' });
+  assert.equal(await page.locator('button:not(.twist):visible, .tabs:visible').count(), 0);
+  await finish(page);
+});
+
+test('forced colours leave the place, the selection and the marks to be seen', async () => {
+  const page = await browser.open(world, { route: `#/run/${failed}/steps?at=customer` });
+  await page.emulateMedia({ forcedColors: 'active' });
+  await page.locator('.row.selected').waitFor();
+  const differs = async (selector, of, property) => {
+    const values = await page.locator(selector).evaluateAll((nodes, name) => nodes.map((node) => getComputedStyle(node)[name]), property);
+    const rest = await page.locator(of).evaluateAll((nodes, name) => nodes.map((node) => getComputedStyle(node)[name]), property);
+    assert.ok(values.length > 0 && rest.length > 0 && values.every((value) => !rest.includes(value)), `${selector}: ${values} beside ${rest}`);
+  };
+  await differs('.top nav a[aria-current]', '.top nav a:not([aria-current])', 'outlineStyle');
+  await differs('.tabs a[aria-current]', '.tabs a:not([aria-current])', 'outlineStyle');
+  await differs('.row.selected', '.row:not(.selected, .head)', 'outlineStyle');
+  await differs('.progress .fill', '.progress .track', 'backgroundColor');
+  await go(page, '#/workbench');
+  await page.getByLabel('Plan', { exact: true }).fill('{"steps": [{"id": "a", "tool": "nothing"}]}');
+  await page.locator('mark').first().waitFor();
+  await differs('mark', '.under', 'textDecorationLine');
+  await finish(page);
+});
+
+test('every screen can be reached at 320 pixels, and a step shows its time beside its details', async () => {
+  const page = await browser.open(world, { width: 320 });
+  for (const [name, route, content] of screens) {
+    await go(page, route);
+    await page.locator(content).first().waitFor();
+    await checkWidth(page, `${name} at 320`);
+    const ends = await page.locator('.top nav a').evaluateAll((links) => links.map((link) => link.getBoundingClientRect().right));
+    assert.ok(Math.max(...ends) <= 320, `${name}: the screens end at ${ends}`);
+  }
+  await page.setViewportSize({ width: 794, height: 800 });
+  await go(page, `#/run/${failed}/steps?at=customer`);
+  await page.locator('.side-pane').waitFor();
+  const { x } = await page.locator('.side-pane').boundingBox();
+  const times = await page.locator('.step-row .c-number').evaluateAll((cells) => cells.map((cell) => cell.getBoundingClientRect().right));
+  assert.ok(times.length > 0 && Math.max(...times) <= x, `${times} beside ${x}`);
   await finish(page);
 });
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
-import { Browser, World, finish, go } from './world.mjs';
+import { Browser, World, finish, go, until } from './world.mjs';
 
 const world = new World();
 let browser;
@@ -13,6 +13,7 @@ before(async () => {
     make: { returns: { text: 'x'.repeat(5_000_000) } },
     pay: { input_schema: { type: 'object', properties: { note: { type: 'string' } } }, annotations: { destructiveHint: true }, returns: { paid: true } },
     count: { fails: { code: 'none', message: 'no' }, output_schema: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } },
+    sleep: { sleep_ms: 600_000, returns: 1 },
     use: { input_schema: { type: 'object', properties: { n: { type: 'number' } } }, echo: true },
   };
   world.write('tools.json', { tools });
@@ -96,5 +97,21 @@ test('a run that waits and that no process drives is cancelled from the page', a
   const other = await world.run({ name: 'idle', steps: [{ id: 'pay', tool: 'pay', args: { note: 'x' } }] });
   await world.command('cancel', other.run);
   assert.equal((await api(`runs/${other.run}`)).run.status, 'cancelled');
+  await finish(page);
+});
+
+test('a run that was interrupted is cancelled from the page', async () => {
+  const child = world.beginPlan({ name: 'killed', steps: [{ id: 'a', tool: 'sleep' }, { id: 'pay', tool: 'pay', args: { note: '${a}' } }] });
+  const page = await browser.open(world, { route: '#/runs' });
+  await page.getByRole('row').filter({ hasText: 'killed' }).getByRole('link', { name: 'killed' }).click();
+  await page.locator('.node.s-running').waitFor();
+  child.kill('SIGKILL');
+  const facts = page.locator('.run-header');
+  await facts.getByText('interrupted').waitFor();
+  await page.getByRole('button', { name: 'Cancel…' }).click();
+  await page.getByRole('dialog').getByText('Nothing more is called').waitFor();
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel the run' }).click();
+  await facts.getByText('cancelled').waitFor();
+  await page.getByRole('button', { name: 'Cancel…' }).waitFor({ state: 'detached' });
   await finish(page);
 });

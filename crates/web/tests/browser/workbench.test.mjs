@@ -219,5 +219,36 @@ test('a converted plan is edited in its own dialect', async () => {
   await page.getByLabel('Convert to').selectOption('concierge');
   await page.getByRole('button', { name: 'Edit this one' }).click();
   await until(page, () => document.querySelector('#dialect').value === 'concierge');
+  await until(page, () => document.activeElement.matches('[data-editor]'));
   await finish(page);
+});
+
+test('an invisible character in the inputs is named', async () => {
+  const page = await open();
+  await page.getByLabel('Plan', { exact: true }).fill(text(welcome));
+  await page.getByRole('link', { name: 'Run', exact: true }).click();
+  await page.getByLabel('Inputs, as a JSON object').fill('{"who":\n"A\u200bda"}');
+  await page.getByText('line 2: the text has an invisible character, ⟨U+200B⟩').waitFor();
+  await finish(page);
+});
+
+test('the catalog says the types of parts of a schema that refer to others', async () => {
+  const own = new World();
+  try {
+    own.write('tools.json', { tools: { book: { input_schema: {
+      type: 'object', required: ['room'],
+      properties: { room: { $ref: '#/$defs/room' }, guests: { anyOf: [{ type: 'array', items: { $ref: '#/$defs/guest' } }, { type: 'null' }] }, more: { $ref: '#/$defs/more' } },
+      $defs: { room: { enum: ['sea', 'yard'] }, guest: { type: 'string' }, more: { $ref: '#/$defs/more' } },
+    } } } });
+    await own.start();
+    const page = await browser.open(own, { route: '#/tools' });
+    await page.getByRole('option').filter({ hasText: 'book' }).click();
+    const side = page.getByRole('complementary', { name: 'The tool' });
+    await side.getByRole('row').filter({ hasText: 'room' }).getByText('"sea" | "yard"').waitFor();
+    await side.getByRole('row').filter({ hasText: 'guests' }).getByText('list of string | null').waitFor();
+    await side.getByRole('row').filter({ hasText: 'more' }).getByText('any').waitFor();
+    await finish(page);
+  } finally {
+    await own.close();
+  }
 });

@@ -79,6 +79,56 @@ fn metadata_follow_the_entries() {
 }
 
 #[test]
+fn a_step_counts_once_however_often_the_run_was_resumed() {
+    let scene = scene();
+    let settled = |id: &str, status, handled| Record::Settled {
+        at: at(id),
+        status,
+        output: None,
+        error: None,
+        handled,
+        reason: None,
+        started: None,
+    };
+    let fails = [
+        settled("b", StepStatus::Failed, false),
+        settled("c", StepStatus::NotRun, false),
+        ended(RunStatus::Failed),
+    ];
+    let is_done = |done: usize| {
+        assert_eq!(scene.store.run("r").unwrap().done, done);
+    };
+    let run = create(&scene.store, "r");
+    let begin = [opened(), settled("a", StepStatus::Failed, true)];
+    append(&run, entries(begin)).unwrap();
+    append(&run, entries(fails.clone())).unwrap();
+    is_done(2);
+    drop(run);
+    for _ in 0..2 {
+        let run = scene.store.lease_run("r", &me()).unwrap();
+        append(&run, entries([opened()])).unwrap();
+        is_done(1);
+        append(&run, entries([settled("b", StepStatus::Failed, false)])).unwrap();
+        is_done(2);
+        append(&run, entries(fails.clone().into_iter().skip(1))).unwrap();
+        is_done(2);
+    }
+    let run = scene.store.lease_run("r", &me()).unwrap();
+    // The new plan made the result of the first step stale.
+    let again = ["a", "b", "c"].map(|id| settled(id, StepStatus::Succeeded, false));
+    append(&run, entries([opened()].into_iter().chain(again))).unwrap();
+    is_done(3);
+    append(&run, entries([ended(RunStatus::Succeeded)])).unwrap();
+    is_done(3);
+    drop(run);
+
+    let exported = scene.store.export("r").unwrap();
+    let other = crate::scene::scene();
+    other.store.import(&exported).unwrap();
+    assert_eq!(other.store.run("r").unwrap().done, 3);
+}
+
+#[test]
 fn a_run_that_ends_while_it_is_read_does_not_look_interrupted() {
     let scene = scene();
     let is_over = AtomicBool::new(false);
