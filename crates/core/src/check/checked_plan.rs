@@ -1,8 +1,9 @@
 //! The checked plan, which is the only form that an engine accepts.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use super::digest::plan_digest;
 use super::slot_writers::{SlotWriters, slot_keys};
 use crate::flow::FlowReport;
 use crate::plan::{
@@ -29,7 +30,8 @@ pub(crate) struct CheckedData {
     pub(super) steps: Vec<CheckedStep>,
     pub(super) ids: HashMap<StepId, u32, Hashing>,
     pub(super) writers: SlotWriters,
-    pub(super) digest: PlanDigest,
+    /// The digest, once it was asked for: a check alone does not need it.
+    pub(super) digest: OnceLock<PlanDigest>,
     pub(super) inputs: Object,
     /// The type of the output of a sub-plan as its caller can rely on it; [`Type::Any`] for a main plan.
     pub(super) output_type: Type,
@@ -232,7 +234,8 @@ impl CheckedPlan {
     /// Returns the digest of the plan's meaning, SHA-256 in hexadecimal digits. Plans that differ only in layout,
     /// titles and notes share it.
     pub fn digest(&self) -> &PlanDigest {
-        &self.data.digest
+        let compute = || plan_digest(self.plan(), self.steps());
+        self.data.digest.get_or_init(compute)
     }
 
     /// Returns the values of the inputs by name: the given ones, and defaults for the others. A sub-plan has defaults

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use super::checked_plan::CheckedPlan;
+use super::checked_plan::{CheckedPlan, CheckedStep};
 use crate::plan::{
     Action, Alternative, Approval, Concurrency, Form, Idempotency, InputKind, Method, Missing,
     Mode, Node, NodeKind, OnError, OnFailure, Ordering, Output, Path, PlanTarget, Read, Reference,
@@ -13,31 +13,17 @@ use crate::plan::{
 use crate::text::hex;
 use crate::{Plan, PlanDigest, Step, Value};
 
-/// The digest of a plan, which receives the steps one by one, as the check goes through them.
-pub(super) struct PlanDigestWriter<'p> {
-    plan: &'p Plan,
-    writer: DigestWriter,
-}
-
-impl<'p> PlanDigestWriter<'p> {
-    /// Begins the digest of `plan`, whose steps follow.
-    pub(super) fn new(plan: &'p Plan) -> Self {
-        let mut writer = DigestWriter(Sha256::new());
-        writer.word("planwright.plan/1");
-        writer.before_steps(plan);
-        Self { plan, writer }
+/// Returns the digest of `plan` in hexadecimal digits; `steps` are the results of its check.
+pub(super) fn plan_digest(plan: &Plan, steps: &[CheckedStep]) -> PlanDigest {
+    let mut writer = DigestWriter(Sha256::new());
+    writer.word("planwright.plan/1");
+    writer.before_steps(plan);
+    for (step, checked) in plan.steps.iter().zip(steps) {
+        // The digest of the checked plan that a step runs is part of the result.
+        writer.step(step, checked.plan.as_ref());
     }
-
-    /// Adds the next step. The digest of the checked plan that it runs is part of the result.
-    pub(super) fn add(&mut self, step: &Step, sub_plan: Option<&CheckedPlan>) {
-        self.writer.step(step, sub_plan);
-    }
-
-    /// Returns the digest in hexadecimal digits.
-    pub(super) fn finish(mut self) -> PlanDigest {
-        self.writer.after_steps(self.plan);
-        self.writer.finish().into()
-    }
+    writer.after_steps(plan);
+    writer.finish().into()
 }
 
 fn step_digest(step: &Step, sub_plan: Option<&CheckedPlan>) -> String {

@@ -1,12 +1,11 @@
 //! The check pipeline: runs all passes over a plan and builds the checked plan.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::checked_plan::{CheckedData, CheckedPlan, CheckedStep, PlanSize};
 use super::context::{CheckContext, Policy};
 use super::dependencies::DependencyFinder;
-use super::digest::PlanDigestWriter;
 use super::passes::path_texts::PathTextPass;
 use super::passes::{
     arguments, cycles, inputs, names, order, policy, positional, references, slot_schemas, slots,
@@ -21,7 +20,7 @@ use crate::flow::{self, FlowAnalysis, FlowContext, FlowReport, FlowVerdict, Step
 use crate::plan::reference::StepIndex;
 use crate::plan::{Action, Alternative, Form, Node, Output, Read, Source};
 use crate::schema::Type;
-use crate::{Catalog, Diagnostics, Hashing, Lookup, Object, Plan, PlanDigest, Step, StepId, Tool};
+use crate::{Catalog, Diagnostics, Hashing, Lookup, Object, Plan, Step, StepId, Tool};
 
 /// The number of steps that one pass after the other looks at.
 const STEPS_AT_A_TIME: usize = 16;
@@ -144,7 +143,7 @@ fn check_plan(
     } else {
         &nothing
     };
-    // The digest, the type of the output and the open reads follow once there are no errors.
+    // The type of the output and the open reads follow once there are no errors.
     let data = CheckedData {
         inputs: inputs::values(&plan, inputs),
         plan,
@@ -152,7 +151,7 @@ fn check_plan(
         ids,
         writers,
         size,
-        digest: PlanDigest::default(),
+        digest: OnceLock::new(),
         output_type: Type::Any,
         unwritten_slot_reads: Vec::new(),
     };
@@ -179,7 +178,6 @@ fn check_plan(
     names::check(&resolved, &mut reporter);
     cycles::check(&resolved, &mut reporter);
     order::check(&resolved, &mut reporter);
-    let mut digest = PlanDigestWriter::new(&data.plan);
     let mut path_texts = PathTextPass::new(&resolved, &types);
     let mut malformed = HashSet::new();
     let check_use = |usage: ReferenceUse<'_>, reporter: &mut Reporter<'_>| {
@@ -215,9 +213,6 @@ fn check_plan(
             flow = None;
             continue;
         }
-        for &(index, step) in steps {
-            digest.add(step, resolved.sub_plan(index));
-        }
         if let (Some(flow), Some((last, _))) = (&mut flow, steps.last()) {
             flow.label_up_to(*last);
         }
@@ -241,7 +236,6 @@ fn check_plan(
     };
     drop(types);
     let checked = CheckedPlan::new(CheckedData {
-        digest: digest.finish(),
         output_type,
         unwritten_slot_reads: unwritten_slot_reads(&data, reads),
         ..data

@@ -237,6 +237,14 @@ impl fmt::Debug for Silence {
 pub struct ClockPause(CallClock);
 
 impl CallClock {
+    /// Starts the clock: the call is sent. `on_resume` is notified each time a pause ends, `on_progress` each time progress is reported.
+    pub(crate) fn start(&self, on_resume: &Arc<Notify>, on_progress: Option<&Arc<Notify>>) {
+        let mut state = self.state();
+        state.since = Some(Instant::now());
+        state.driver = Some(Arc::clone(on_resume));
+        state.on_progress = on_progress.cloned();
+    }
+
     /// Restarts the clock from zero: the call is sent.
     pub fn restart(&self) {
         self.state().since = Some(Instant::now());
@@ -269,11 +277,6 @@ impl CallClock {
         self.state().progress.take()
     }
 
-    /// Notifies `driver` each time progress is reported.
-    pub(crate) fn notify_on_progress(&self, driver: Arc<Notify>) {
-        self.state().on_progress = Some(driver);
-    }
-
     /// Stops the clock while a person is asked. It restarts from zero once the last open question is answered.
     pub fn pause(&self) -> ClockPause {
         let mut state = self.state();
@@ -299,11 +302,6 @@ impl CallClock {
                 None => resumed.await,
             }
         }
-    }
-
-    /// Notifies `driver` each time a pause ends.
-    pub(crate) fn notify_on_resume(&self, driver: Arc<Notify>) {
-        self.state().driver = Some(driver);
     }
 
     /// Returns true while a question is open.

@@ -121,7 +121,10 @@ impl Driver {
     pub(crate) async fn drive(mut self, is_cancelled: bool) -> RunSummary {
         // If the caller has dropped its receiver, no events are created.
         self.events.retain(|listener| !listener.is_closed());
-        self.run.set_no_listeners(self.events.is_empty());
+        if self.events.is_empty() {
+            self.run.set_no_listeners(true);
+            self.calls.ignore_progress();
+        }
         self.run.start(&mut self.effects);
         self.apply(is_cancelled.then_some(RunInput::Cancel));
         loop {
@@ -213,7 +216,7 @@ impl Driver {
                 } => match &mut self.journal {
                     // Write-ahead: the intent must be stored before the call can have an effect.
                     Some(journal) => journal.delay_call(task, attempt, call, self.run.now()),
-                    None => self.calls.start(task, attempt, *call),
+                    None => self.calls.start(task, attempt, call),
                 },
                 Effect::Abort(task) => {
                     if let Some(journal) = &mut self.journal {
@@ -272,7 +275,7 @@ impl Driver {
         // The time that the journal took must not count as a duration of the tool.
         let waited = self.now().saturating_sub(pending.decided);
         self.journal_waits.insert(task, waited);
-        self.calls.start(task, pending.attempt, *pending.call);
+        self.calls.start(task, pending.attempt, pending.call);
         if let Some(after) = pending.timeout
             && !self.calls.completed_inline(task)
         {

@@ -94,15 +94,17 @@ impl InFlightCalls {
         }
     }
 
-    pub(crate) fn start(&mut self, task: TaskId, attempt: u32, call: ToolCall) {
+    /// Sets that no one listens to the progress of calls.
+    pub(crate) fn ignore_progress(&mut self) {
+        self.progress_reported = None;
+    }
+
+    /// Starts a call.
+    pub(crate) fn start(&mut self, task: TaskId, attempt: u32, call: Box<ToolCall>) {
         let tool = tool_address(&call.tool);
         let clock = call.clock.clone();
         // The limit of the call starts now, not when the run decided to send it.
-        clock.restart();
-        clock.notify_on_resume(Arc::clone(&self.question_closed));
-        if let Some(driver) = &self.progress_reported {
-            clock.notify_on_progress(Arc::clone(driver));
-        }
+        clock.start(&self.question_closed, self.progress_reported.as_ref());
         // Created here, within the span of the run: the call may be polled in its own task.
         let span = tracing::info_span!(
             "call",
@@ -352,10 +354,13 @@ async fn request_decision(approver: Arc<dyn Approver>, request: ApprovalRequest)
 }
 
 /// Makes one call. A panic of the backend becomes an error.
-async fn call_tool(backend: Arc<dyn ToolBackend>, call: ToolCall) -> Result<ToolOutput, ToolError> {
+async fn call_tool(
+    backend: Arc<dyn ToolBackend>,
+    call: Box<ToolCall>,
+) -> Result<ToolOutput, ToolError> {
     let tool = Arc::clone(&call.tool);
     // A panic in foreign code must not end the run.
-    match AssertUnwindSafe(async move { backend.call(call).await })
+    match AssertUnwindSafe(async move { backend.call(*call).await })
         .catch_unwind()
         .await
     {

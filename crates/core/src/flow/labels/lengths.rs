@@ -227,12 +227,15 @@ impl LabelStore<'_> {
 
     /// Returns the source of the items `item`, which are computed from the items `from` of another list.
     pub(in crate::flow) fn item_source(&mut self, item: LabelsId, from: LabelsId) -> ItemSource {
-        let item = self.join(item);
-        // Most loops go over the output of one step, which need not be labelled field by field for this.
+        let label = self.join(item);
+        // Most loops go over the output of one step, which need not be labelled field by field for this, and most of their items are
+        // parts of it.
         let step = self.output_step(from);
-        let is_counted = step.is_some_and(|step| self.graph.comes_from(item, step)) || {
+        let comes_from =
+            |step| self.output_step(item) == Some(step) || self.graph.comes_from(label, step);
+        let is_counted = step.is_some_and(comes_from) || {
             let from = self.join(from);
-            self.graph.shares_call(item, from)
+            self.graph.shares_call(label, from)
         };
         if is_counted {
             ItemSource::Counted
