@@ -28,7 +28,7 @@ test("a plan runs with its inputs, and its output is returned", async (context) 
   assert.deepEqual(outcome.output, { a: { x: "hello" } });
   assert.deepEqual(await planwright.output(outcome.run, "a"), { x: "hello" });
   assert.equal((await planwright.show(outcome.run)).status, "succeeded");
-  const lines = await planwright.run(`a = echo(x="line")\nreturn a`, { dialect: "lines" });
+  const lines = await planwright.run(`a = echo(x="line")\nreturn \${a}`, { dialect: "lines" });
   assert.equal(lines.status, "succeeded", JSON.stringify(lines));
   assert.deepEqual(await planwright.tools("echo"), ["simulated.echo() [read-only]"]);
 });

@@ -1,8 +1,8 @@
 // The packages for npm: packed, installed into an empty folder, and used from there.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 
@@ -10,10 +10,11 @@ import { generate } from "../npm/generate.mjs";
 import { folder, output, pack, program, require, root, run, serve, staticTarget } from "./support.mjs";
 
 /** A folder in which the packages are installed. */
-let installed;
+const installed = mkdtempSync(join(tmpdir(), "planwright-npm-"));
 
-before(async (context) => {
-  installed = folder({ after });
+after(() => rmSync(installed, { recursive: true }));
+
+before(async () => {
   const [main, platform] = await Promise.all([
     pack("npm", "--out", installed),
     pack("npm-platform", "--binary", program, "--target", staticTarget, "--out", installed),

@@ -88,7 +88,10 @@ export async function serve(context, { command = [program], token = false, args 
   const secret = token ? (await output(program, ["token", "create", "test"], { cwd: path, env })).match(/pwt_\w+/)[0] : undefined;
   const line = [...command.slice(1), "serve", "--listen", "127.0.0.1:0", "--simulate", "tools.json", ...args];
   const child = spawn(command[0], line, { cwd: path, env, stdio: ["ignore", "ignore", "pipe"] });
-  const ended = new Promise((resolve) => child.on("exit", (status, signal) => resolve({ status, signal })));
+  const ended = new Promise((resolve) => {
+    child.on("exit", (status, signal) => resolve({ status, signal }));
+    child.on("error", resolve);
+  });
   context.after(() => {
     child.kill();
     return ended;
