@@ -18,7 +18,7 @@ test("the program of a wheel runs from an empty environment, and by uvx", async 
   const installed = join(path, "venv/bin/planwright-mcp");
   assert.match(await output(installed, ["--version"]), /^planwright \d/);
   const { url } = await serve(context, { command: [installed] });
-  assert.equal(await (await fetch(new URL("/healthz", url))).text(), "ok");
+  assert.equal(await (await fetch(new URL("/healthz", url))).text(), "ok\n");
   const env = { ...home(path), UV_CACHE_DIR: join(path, "cache") };
   const uvx = ["tool", "run", "--offline", ...offline, "planwright-mcp", "--version"];
   assert.match(await output(join(linters, "uv"), uvx, { env }), /^planwright \d/);
@@ -30,7 +30,7 @@ test("the program joins the library in its wheel", async (context) => {
   const library = join(path, "library");
   mkdirSync(library);
   // A wheel of the library differs from one of the program by its files; what counts here is that all stay, with valid hashes.
-  const wheel = await pack("wheel", "--binary", program, "--target", target, "--out", library);
+  const wheel = await pack("wheel", "--binary", small, "--target", target, "--out", library);
   const joined = await pack("wheel", "--binary", small, "--target", target, "--into", wheel, "--out", path);
   assert.equal(basename(joined), basename(wheel));
   await output(join(linters, "wheel"), ["unpack", "--dest", join(path, "unpacked"), joined]);

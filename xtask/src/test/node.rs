@@ -30,10 +30,7 @@ impl NodeTests<'_> {
             .filter(|path| path.to_string_lossy().ends_with(".test.mjs"))
             .collect();
         tests.sort();
-        let mut node = command(
-            &project.root,
-            &["node", "--test", "--test-reporter=tap"],
-        );
+        let mut node = command(&project.root, &["node", "--test", "--test-reporter=tap"]);
         node.arg(format!("--test-concurrency={}", self.concurrency))
             .args(tests);
         for (name, value) in self.variables {
