@@ -2,7 +2,7 @@
 //
 //     node packaging/npm/generate.mjs FOLDER
 //
-// The packages come from the folder that PLANWRIGHT_PACKAGING names, see `xtask/src/dist.rs`.
+// The packages come from the folder that PLANWRIGHT_PACKAGING names, see `xtask/src/test/dist.rs`.
 
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";

@@ -12,7 +12,6 @@
 mod book;
 mod command;
 mod deps;
-mod dist;
 mod fuzz;
 mod generate;
 mod install;

@@ -1,5 +1,6 @@
 //! All checks that must pass before a change is merged, with their durations.
 
+mod dist;
 mod node;
 mod stage;
 mod tally;
@@ -10,10 +11,10 @@ use std::time::Instant;
 use crate::command::{command, output, run as run_command};
 use crate::install::{chromium, judges, postgres, servers};
 use crate::project::Project;
-use crate::{book, deps, dist, null_device, package, semver, tidy};
-pub(crate) use node::NodeTests;
+use crate::{book, deps, null_device, package, semver, tidy};
+use node::NodeTests;
 use stage::{Outcome, Summary};
-pub(crate) use tally::Tally;
+use tally::Tally;
 
 /// A check, which returns its counts.
 type Check = fn(&Project) -> Result<Tally, String>;

@@ -7,12 +7,12 @@ use crate::command::command;
 use crate::project::Project;
 
 /// The files `*.test.mjs` of a folder.
-pub(crate) struct NodeTests<'a> {
+pub(super) struct NodeTests<'a> {
     /// Relative to the root.
-    pub(crate) folder: &'a str,
+    pub(super) folder: &'a str,
     /// The number of files that run at the same time.
-    pub(crate) concurrency: usize,
-    pub(crate) variables: &'a [(&'a str, PathBuf)],
+    pub(super) concurrency: usize,
+    pub(super) variables: &'a [(&'a str, PathBuf)],
 }
 
 impl NodeTests<'_> {
@@ -21,7 +21,7 @@ impl NodeTests<'_> {
     /// # Errors
     ///
     /// Node.js cannot be started, or breaks off.
-    pub(crate) fn run(self, project: &Project) -> Result<Tally, String> {
+    pub(super) fn run(self, project: &Project) -> Result<Tally, String> {
         let folder = project.root.join(self.folder);
         let entries =
             std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;

@@ -2,20 +2,20 @@
 
 /// Counts of tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
-    pub(crate) passed: usize,
-    pub(crate) failed: usize,
+pub(super) struct Tally {
+    pub(super) passed: usize,
+    pub(super) failed: usize,
 }
 
 impl Tally {
     /// The counts of a stage without tests.
-    pub(crate) const NONE: Self = Self {
+    pub(super) const NONE: Self = Self {
         passed: 0,
         failed: 0,
     };
 
     /// Sums the lines `test result: ok. N passed; N failed; …`.
-    pub(crate) fn of_doctests(text: &str) -> Self {
+    pub(super) fn of_doctests(text: &str) -> Self {
         let mut tally = Self::NONE;
         for line in text.lines().filter(|line| line.starts_with("test result:")) {
             tally.passed += number_before(line, " passed");
@@ -25,7 +25,7 @@ impl Tally {
     }
 
     /// Parses the last lines of a report of the Test Anything Protocol, as Node.js writes them; `None` if it broke off before them.
-    pub(crate) fn of_tap(report: &str) -> Option<Self> {
+    pub(super) fn of_tap(report: &str) -> Option<Self> {
         let count = |name: &str| {
             let mut lines = report.lines().rev();
             lines.find_map(|line| {
@@ -47,7 +47,7 @@ impl Tally {
     }
 
     /// Parses the first element of nextest's JUnit report.
-    pub(crate) fn of_nextest(report: &str) -> Self {
+    pub(super) fn of_nextest(report: &str) -> Self {
         let all = report
             .split_once("<testsuites ")
             .and_then(|(_, rest)| rest.split_once('>'))

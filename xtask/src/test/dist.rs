@@ -2,10 +2,11 @@
 
 use std::fs;
 
+use super::node::NodeTests;
+use super::tally::Tally;
 use crate::command::{command, run as run_command};
 use crate::install::{Environment, Registry};
 use crate::project::Project;
-use crate::test::{NodeTests, Tally};
 
 /// The packages that make types, and judge bundles and files in other languages.
 const PACKAGES: Environment = Environment {
@@ -52,7 +53,7 @@ const LINTERS: Environment = Environment {
 /// # Errors
 ///
 /// A tool cannot be installed, or the program cannot be built.
-pub(crate) fn run(project: &Project) -> Result<Tally, String> {
+pub(super) fn run(project: &Project) -> Result<Tally, String> {
     let judges = project.target().join("judges");
     let packages = PACKAGES.install(&judges)?;
     let linters = LINTERS.install(&judges)?;
