@@ -39,6 +39,7 @@ usage: cargo xtask CHORE
   tidy      check the style rules: captions, sizes, codes, boundaries, links, language
   deps      check the dependencies between the crates
   package   check and build the packages to publish
+  dist      pack what a release ships, install it into empty folders, and use it
   semver    compare the crates with their last release
   servers   install the real MCP servers that the tests talk to
   judges    install the conformance suite and the clients that test the gateway
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         ["test", ref names @ ..] => return test::run(&project, names),
         ["tidy"] => tidy::run(&project),
         ["deps"] => deps::run(&project),
+        ["dist"] => return test::run(&project, &["dist"]),
         ["package"] => package::run(&project),
         ["semver"] => semver::run(&project),
         ["servers"] => servers::run(&project),

@@ -1,5 +1,7 @@
 //! All checks that must pass before a change is merged, with their durations.
 
+mod dist;
+mod node;
 mod stage;
 mod tally;
 
@@ -10,6 +12,7 @@ use crate::command::{command, output, run as run_command};
 use crate::install::{chromium, judges, postgres, servers};
 use crate::project::Project;
 use crate::{book, deps, null_device, package, semver, tidy};
+use node::NodeTests;
 use stage::{Outcome, Summary};
 use tally::Tally;
 
@@ -37,6 +40,7 @@ const STAGES: &[(&str, Check)] = &[
     ("doctests", doctests),
     ("tests", tests),
     ("browser", browser),
+    ("dist", dist::run),
     ("package", |project| {
         package::run(project).map(|()| Tally::NONE)
     }),
@@ -147,40 +151,18 @@ fn doctests(project: &Project) -> Result<Tally, String> {
 /// Tests the page of runs in a real browser, with the programs that the stage before has built.
 fn browser(project: &Project) -> Result<Tally, String> {
     let chromium = chromium(project)?;
-    let folder = project.root.join("crates/web/tests/browser");
-    let entries =
-        std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let mut tests: Vec<_> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.to_string_lossy().ends_with(".test.mjs"))
-        .collect();
-    tests.sort();
-    let line = [
-        "node",
-        "--test",
-        "--test-reporter=tap",
-        "--test-concurrency=1",
-    ];
-    let mut node = command(&project.root, &line);
     let target = project.target();
-    node.args(tests)
-        .env("CHROMIUM", chromium)
-        .env("PLANWRIGHT", target.join("debug/planwright"))
-        .env("PLANWRIGHT_BROWSER_PACKAGES", target.join("judges/browser"))
-        .env("PLANWRIGHT_SCREENSHOTS", target.join("screenshots"));
-    // The output of a failed run has its counts, too.
-    let run = node
-        .output()
-        .map_err(|error| format!("`node` cannot be started: {error}"))?;
-    let text = String::from_utf8_lossy(&run.stdout);
-    let tally = Tally::of_tap(&text);
-    if !run.status.success() {
-        println!("{text}{}", String::from_utf8_lossy(&run.stderr));
+    NodeTests {
+        folder: "crates/web/tests/browser",
+        concurrency: 1,
+        variables: &[
+            ("CHROMIUM", chromium),
+            ("PLANWRIGHT", target.join("debug/planwright")),
+            ("PLANWRIGHT_BROWSER_PACKAGES", target.join("judges/browser")),
+            ("PLANWRIGHT_SCREENSHOTS", target.join("screenshots")),
+        ],
     }
-    match tally {
-        Some(tally) => Ok(tally),
-        None => Err("the browser tests left no counts".to_owned()),
-    }
+    .run(project)
 }
 
 fn tests(project: &Project) -> Result<Tally, String> {

@@ -1,7 +1,10 @@
-//! The signals that ask the program to end: Ctrl-C, and on Unix also SIGTERM and SIGHUP.
+//! The signals that ask the program to end: Ctrl-C, on Unix also SIGTERM and SIGHUP, on Windows also Ctrl-Break and the end of the
+//! console or the session.
 
 use std::time::Duration;
 
+#[cfg(windows)]
+use tokio::signal::windows;
 use tokio::sync::oneshot;
 
 use super::echo;
@@ -16,6 +19,14 @@ const GRACE: Duration = Duration::from_secs(2);
 pub(crate) struct Signals {
     #[cfg(unix)]
     kinds: [tokio::signal::unix::Signal; 3],
+    #[cfg(windows)]
+    interrupt: windows::CtrlC,
+    #[cfg(windows)]
+    stop: windows::CtrlBreak,
+    #[cfg(windows)]
+    close: windows::CtrlClose,
+    #[cfg(windows)]
+    shutdown: windows::CtrlShutdown,
     has_received: bool,
 }
 
@@ -24,7 +35,7 @@ pub(crate) struct Signals {
 pub(crate) enum SignalKind {
     /// A person has pressed Ctrl-C.
     Interrupt,
-    /// The system, or another program, asks the process to end: SIGTERM, SIGHUP.
+    /// The system, or another program, asks the process to end.
     Terminate,
 }
 
@@ -62,14 +73,6 @@ impl Signals {
         })
     }
 
-    /// Makes every further signal end the process at once, since only output remains.
-    pub(crate) fn leave_on_next(mut self) {
-        tokio::spawn(async move {
-            self.next().await;
-            leave();
-        });
-    }
-
     async fn receive(&mut self) -> SignalKind {
         let [interrupt, terminate, hangup] = &mut self.kinds;
         tokio::select! {
@@ -92,6 +95,14 @@ pub(crate) fn survive_file_size_limit() {
 }
 
 impl Signals {
+    /// Makes every further signal end the process at once, since only output remains.
+    pub(crate) fn leave_on_next(mut self) {
+        tokio::spawn(async move {
+            self.next().await;
+            leave();
+        });
+    }
+
     /// Returns a receiver that completes at the first signal. The second signal, or a timeout after the first, ends the process. Not for
     /// commands with a run in progress.
     pub(crate) fn exit_after_first(mut self) -> oneshot::Receiver<()> {
@@ -124,28 +135,28 @@ fn leave() -> ! {
     std::process::exit(i32::from(crate::error::Exit::Interrupted.code()))
 }
 
-#[cfg(not(unix))]
+#[cfg(windows)]
 impl Signals {
     pub(crate) fn new() -> Result<Self, CommandError> {
+        let failed = |error: std::io::Error| {
+            CommandError::new(format!("cannot listen for signals: {}", reason(&error)))
+                .internal(error)
+        };
         Ok(Self {
+            interrupt: windows::ctrl_c().map_err(failed)?,
+            stop: windows::ctrl_break().map_err(failed)?,
+            close: windows::ctrl_close().map_err(failed)?,
+            shutdown: windows::ctrl_shutdown().map_err(failed)?,
             has_received: false,
         })
     }
 
-    /// Makes every further signal end the process at once, since only output remains.
-    pub(crate) fn leave_on_next(mut self) {
-        tokio::spawn(async move {
-            self.next().await;
-            leave();
-        });
-    }
-
     async fn receive(&mut self) -> SignalKind {
-        if let Err(error) = tokio::signal::ctrl_c().await {
-            // Without signals, only the end of the run remains to wait for.
-            let _ = reason(&error);
-            std::future::pending::<()>().await;
+        tokio::select! {
+            _ = self.interrupt.recv() => SignalKind::Interrupt,
+            _ = self.stop.recv() => SignalKind::Terminate,
+            _ = self.close.recv() => SignalKind::Terminate,
+            _ = self.shutdown.recv() => SignalKind::Terminate,
         }
-        SignalKind::Interrupt
     }
 }

@@ -20,6 +20,7 @@ use crate::upstream::ConnectOptions;
 
 /// The time that the rest of a group gets to end after `SIGTERM`. Its members are not our children, so their end can
 /// only be polled.
+#[cfg(unix)]
 const GROUP_GRACE: Duration = Duration::from_millis(500);
 
 /// A server process. Dropping it kills the group at once.
