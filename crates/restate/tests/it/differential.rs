@@ -23,6 +23,7 @@ fn count() -> u64 {
     std::env::var(COUNT).map_or(PLANS, |count| count.parse().unwrap())
 }
 
+#[expect(clippy::print_stdout, reason = "the figures of a longer run")]
 #[tokio::test(flavor = "multi_thread")]
 async fn random_plans_have_the_same_outcome_everywhere() {
     let mut scene = Scene::new(tools()).await;
