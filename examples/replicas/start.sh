@@ -43,7 +43,8 @@ stop() {
         wait "$child" 2>/dev/null || true
     done
     if [ -n "${postgres:-}" ]; then
-        kill -INT "$postgres" 2>/dev/null || true
+        # Its process may be that of `runuser`, which passes no signal on.
+        $as "$programs/pg_ctl" stop -s -m fast -D "$folder/postgres/data" || true
         wait "$postgres" 2>/dev/null || true
     fi
     if [ -n "$is_temporary" ]; then

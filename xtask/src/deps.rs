@@ -97,7 +97,7 @@ const LAYERS: &[Layer] = &[
             "planwright-format",
             "planwright-store",
         ],
-        tests_may_use: &["planwright-testkit"],
+        tests_may_use: &["planwright-postgres", "planwright-testkit"],
     },
     Layer {
         name: "planwright-web",

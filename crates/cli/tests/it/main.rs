@@ -15,6 +15,8 @@ mod dates;
 mod decisions;
 mod demo;
 mod durations;
+#[cfg(unix)]
+mod effects;
 mod exits;
 mod explain;
 mod extraction;

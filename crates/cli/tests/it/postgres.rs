@@ -1,9 +1,11 @@
 //! Runs in a PostgreSQL server.
 
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use planwright_testkit::fake_server;
-use planwright_testkit::postgres::PostgresDatabase;
+use planwright_testkit::postgres::{PostgresDatabase, PostgresServer};
 use serde_json::json;
 
 use crate::program::{json_report, planwright, stderr, stdout, write_payment};
@@ -92,4 +94,68 @@ fn a_server_that_cannot_be_reached_is_an_error_without_the_password() {
     );
     assert!(!errors.contains("secret"), "{errors}");
     assert_eq!(output.status.code(), Some(70), "{errors}");
+}
+
+/// Writes a certificate for this machine that has signed itself, and its key.
+#[cfg(unix)]
+fn certify(folder: &Path) {
+    let made = Command::new("openssl")
+        .args([
+            "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+        ])
+        .args([
+            "-subj",
+            "/CN=localhost",
+            "-addext",
+            "subjectAltName=DNS:localhost",
+        ])
+        // The certificate is that of a server, not of an authority.
+        .args(["-addext", "basicConstraints=critical,CA:FALSE"])
+        .args(["-keyout", "key.pem", "-out", "cert.pem"])
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{}", stderr(&made));
+}
+
+#[cfg(unix)]
+#[test]
+fn the_certificate_of_a_server_is_verified() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+    let mut server = PostgresServer::start().unwrap();
+    let folder = server.folder().to_owned();
+    certify(&folder);
+    let other = tempfile::tempdir().unwrap();
+    certify(other.path());
+    let data = folder.join("data");
+    let owner = fs::metadata(&data).unwrap();
+    for file in ["key.pem", "cert.pem"] {
+        let file = folder.join(file);
+        chown(&file, Some(owner.uid()), Some(owner.gid())).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    let files = folder.display();
+    let settings =
+        format!("ssl = on\nssl_cert_file = '{files}/cert.pem'\nssl_key_file = '{files}/key.pem'\n");
+    fs::write(data.join("postgresql.auto.conf"), settings).unwrap();
+    server.kill();
+    server.start_again().unwrap();
+    let url = server.url().replace("127.0.0.1", "localhost") + "?sslmode=require";
+    let trusting = |certificate: &Path| {
+        let mut command = planwright(other.path());
+        command
+            .args(["runs", "--store", &url])
+            .env("SSL_CERT_FILE", certificate)
+            .output()
+            .unwrap()
+    };
+    let accepted = trusting(&folder.join("cert.pem"));
+    assert_eq!(accepted.status.code(), Some(0), "{}", stderr(&accepted));
+    let refused = trusting(&other.path().join("cert.pem"));
+    assert_eq!(refused.status.code(), Some(70), "{}", stderr(&refused));
+    assert!(
+        stderr(&refused).contains("certificate"),
+        "{}",
+        stderr(&refused)
+    );
 }

@@ -9,14 +9,13 @@ use std::path::Path;
 use std::process::{Child, ChildStderr, Stdio};
 use std::time::{Duration, Instant};
 
-use planwright::engine::StepStatus;
-use planwright::engine::journal::Record;
 use planwright_store::Store;
 use planwright_testkit::chance::Chance;
 use planwright_testkit::fake_server;
 use planwright_testkit::restate::RestateServer;
 use serde_json::{Value, json};
 
+use crate::effects::{chains, effects, script, succeeded, tool_of};
 use crate::program::{
     approve, json_report, planwright, run_program, spawn_program, stderr, stdout, write_payment,
 };
@@ -172,68 +171,17 @@ fn what_does_not_run_on_restate_is_refused() {
     check(secret, &[], "env.NAME");
 }
 
-/// Three kinds of tools: one only reads, one may be called twice, one must not be.
-fn tool_of(step: usize) -> &'static str {
-    ["look", "put", "pay"][(step / 3) % 3]
-}
-
-/// Returns the number of effects of each step.
-fn effects(folder: &Path) -> HashMap<u64, usize> {
-    let text = fs::read_to_string(folder.join("effects")).unwrap_or_default();
-    let mut counts = HashMap::new();
-    for line in text.lines() {
-        let call: Value = serde_json::from_str(line).unwrap();
-        let step = call["arguments"]["n"].as_u64().unwrap();
-        *counts.entry(step).or_default() += 1;
-    }
-    counts
-}
-
-/// Returns the steps that have succeeded according to the store.
-fn succeeded(store: &Store, run: &str) -> Vec<u64> {
-    let entries = store.entries(run).unwrap().map(Result::unwrap);
-    let steps = entries.filter_map(|entry| match entry.record {
-        Record::Settled {
-            at,
-            status: StepStatus::Succeeded,
-            ..
-        } => at.step.as_str().strip_prefix('s')?.parse().ok(),
-        _ => None,
-    });
-    steps.collect()
-}
-
 #[test]
 fn nothing_is_lost_and_nothing_happens_twice() {
     const STEPS: usize = 90;
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let tool = |name: &str, hints: Value| {
-        json!({
-            "name": name, "inputSchema": {"type": "object"}, "annotations": hints,
-            "does": {"delay_ms": 40, "appends": folder.join("effects"), "then_delay_ms": 40}
-        })
-    };
-    let script = json!({"tools": [
-        tool("look", json!({"readOnlyHint": true})),
-        tool("put", json!({"idempotentHint": true})),
-        tool("pay", json!({"destructiveHint": false})),
-    ]});
+    let script = script(folder);
     let config = json!({"mcpServers": {"fake": {
         "command": fake_server::program(), "args": [script.to_string()], "trusted": true
     }}});
     fs::write(folder.join("servers.json"), config.to_string()).unwrap();
-    // Chains of ten steps, three at once. A step whose outcome is unknown does not stop the others.
-    let steps: Vec<Value> = (0..STEPS)
-        .map(|step| {
-            let mut args = json!({"n": step});
-            if 3 <= step {
-                args["before"] = json!(format!("${{s{}.n}}", step - 3));
-            }
-            json!({"id": format!("s{step}"), "tool": tool_of(step), "args": args,
-                   "on_error": {"output": {"n": step}}})
-        })
-        .collect();
+    let steps = chains(0..STEPS);
     fs::write(
         folder.join("plan.json"),
         json!({"steps": steps}).to_string(),

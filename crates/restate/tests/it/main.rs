@@ -4,4 +4,5 @@ mod calls;
 mod crashes;
 mod decisions;
 mod differential;
+mod plans;
 mod scene;

@@ -29,6 +29,8 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::yield_now;
 
+use crate::plans::PlanText;
+
 /// The time within which a run of a test must end.
 const TIMEOUT: Duration = Duration::from_mins(5);
 
@@ -122,7 +124,7 @@ impl Scene {
     }
 
     /// Returns the request of a run of `plan`.
-    pub(crate) fn request(&self, plan: &serde_json::Value) -> RunRequestV1 {
+    pub(crate) fn request(&self, plan: &impl PlanText) -> RunRequestV1 {
         self.request_over(&self.script, plan)
     }
 
@@ -130,7 +132,7 @@ impl Scene {
     pub(crate) fn request_over(
         &self,
         script: &serde_json::Value,
-        plan: &serde_json::Value,
+        plan: &impl PlanText,
     ) -> RunRequestV1 {
         let (plan, loaded) = checked(&service(script), plan);
         let request = RunRequest {
@@ -146,14 +148,14 @@ impl Scene {
     }
 
     /// Returns true if a plan has no errors.
-    pub(crate) fn is_sound(&self, plan: &serde_json::Value) -> bool {
-        let read = planwright::parse(plan.to_string());
-        let (checked, _) = service(&self.script).check_loaded(LoadedPlan::new("plan", read));
+    pub(crate) fn is_sound(&self, plan: &impl PlanText) -> bool {
+        let loaded = LoadedPlan::new("plan", plan.read());
+        let (checked, _) = service(&self.script).check_loaded(loaded);
         checked.is_some()
     }
 
     /// Submits a run.
-    pub(crate) async fn submit(&self, plan: &serde_json::Value) -> RunId {
+    pub(crate) async fn submit(&self, plan: &impl PlanText) -> RunId {
         let id = RunId::random();
         let request = self.request(plan);
         self.client().submit(&id, &request).await.unwrap();
@@ -168,7 +170,7 @@ impl Scene {
     }
 
     /// Runs a plan, and returns its summary. Its journal is replayed for that, so all decisions are compared.
-    pub(crate) async fn run(&self, plan: &serde_json::Value) -> RunSummary {
+    pub(crate) async fn run(&self, plan: &impl PlanText) -> RunSummary {
         let id = self.submit(plan).await;
         let result = self.ended(&id).await.unwrap();
         let summary = self.summary(&id);
@@ -183,26 +185,45 @@ impl Scene {
     }
 
     /// Runs a plan on Restate and on the engine of this process, and compares the reports.
-    pub(crate) async fn compare(&self, plan: &serde_json::Value) -> serde_json::Value {
-        let here = self.run_here(plan).await;
-        let there = self.run(plan).await;
-        let (here, there) = (report(&here), report(&there));
-        assert_eq!(here, there, "{plan:#}");
+    pub(crate) async fn compare(&self, plan: &impl PlanText) -> serde_json::Value {
+        let here = report(&self.run_here(plan, None).await);
+        let there = report(&self.run(plan).await);
+        assert_eq!(here, there, "{}", plan.read().source);
         there
     }
 
+    /// Compares a run on the engine with `store` as well: its own report, and the one that a replay of its journal gives.
+    pub(crate) async fn compare_with(
+        &self,
+        store: &Store,
+        plan: &impl PlanText,
+    ) -> serde_json::Value {
+        let expected = self.compare(plan).await;
+        let id = RunId::random();
+        let summary = self.run_here(plan, Some((store, &id))).await;
+        let stored = StoredRun::read(store, id.as_str()).unwrap();
+        let replayed = stored.replayed(&id).unwrap().summary;
+        for summary in [summary, replayed] {
+            assert_eq!(report(&summary), expected, "{}", plan.read().source);
+        }
+        expected
+    }
+
     /// Runs a plan on the engine of this process, with the store of the worker.
-    pub(crate) async fn run_here_stored(&self, id: &RunId, plan: &serde_json::Value) {
+    pub(crate) async fn run_here_stored(&self, id: &RunId, plan: &impl PlanText) {
         let service = service(&self.script);
         let (plan, _) = checked(&service, plan);
         let run = service.run(plan).stored_in(&self.store, id.clone());
         run.await.unwrap();
     }
 
-    async fn run_here(&self, plan: &serde_json::Value) -> RunSummary {
+    async fn run_here(&self, plan: &impl PlanText, stored: Option<(&Store, &RunId)>) -> RunSummary {
         let service = service(&self.script);
         let (plan, _) = checked(&service, plan);
         let mut run = service.run(plan).options(self.options.clone());
+        if let Some((store, id)) = stored {
+            run = run.stored_in(store, id.clone());
+        }
         run = match self.decision {
             Some(AutomaticDecision::Approve) => run.approver(planwright::engine::approval::Always(
                 planwright::engine::Decision::Approve { args: None },
@@ -270,9 +291,8 @@ impl<F: Fn() + Send + Sync + 'static> ToolBackend for Observed<F> {
     }
 }
 
-fn checked(service: &Planwright, plan: &serde_json::Value) -> (CheckedPlan, LoadedPlan) {
-    let read = planwright::parse(plan.to_string());
-    let (checked, loaded) = service.check_loaded(LoadedPlan::new("plan", read));
+fn checked(service: &Planwright, plan: &impl PlanText) -> (CheckedPlan, LoadedPlan) {
+    let (checked, loaded) = service.check_loaded(LoadedPlan::new("plan", plan.read()));
     let diagnostics = loaded.diagnostics.to_string();
     (checked.expect(&diagnostics), loaded)
 }
@@ -312,6 +332,7 @@ pub(crate) fn tools() -> serde_json::Value {
         "write": {"annotations": {"destructiveHint": false}, "echo": true},
         "pay": {"approval": true, "echo": true},
         "fail": {"annotations": reads, "fails": {"code": "full", "message": "the box is full"}},
+        "away": {"annotations": reads, "unavailable": "the server is away"},
         "flaky": {"annotations": reads, "unavailable": "away", "times": 2, "returns": {"ok": true}},
     }})
 }

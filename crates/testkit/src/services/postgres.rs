@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{self, Child, Command, Stdio};
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
 use tempfile::TempDir;
 
@@ -116,6 +116,22 @@ impl PostgresServer {
     ///
     /// If it does not start.
     pub fn start_again(&mut self) -> io::Result<()> {
+        loop {
+            match self.try_start() {
+                // Sessions of the killed server have not noticed its end yet.
+                Err(error)
+                    if error
+                        .to_string()
+                        .contains("pre-existing shared memory block") =>
+                {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                started => return started,
+            }
+        }
+    }
+
+    fn try_start(&mut self) -> io::Result<()> {
         let mut process = self
             .command("postgres")
             .arg("-D")

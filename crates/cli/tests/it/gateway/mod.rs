@@ -20,6 +20,8 @@ mod page;
 mod pins;
 mod planning;
 mod pushing;
+#[cfg(unix)]
+mod replica_faults;
 mod replicas;
 mod resumption;
 mod retention;
