@@ -1,5 +1,6 @@
 //! All checks that must pass before a change is merged, with their durations.
 
+mod python;
 mod stage;
 mod tally;
 
@@ -37,6 +38,7 @@ const STAGES: &[(&str, Check)] = &[
     ("doctests", doctests),
     ("tests", tests),
     ("browser", browser),
+    ("python", python::run),
     ("package", |project| {
         package::run(project).map(|()| Tally::NONE)
     }),
@@ -203,7 +205,7 @@ fn tests(project: &Project) -> Result<Tally, String> {
     let result = run_command(tests);
     drop(server);
     match (std::fs::read_to_string(&report), result) {
-        (Ok(report), _) => Ok(Tally::of_nextest(&report)),
+        (Ok(report), _) => Ok(Tally::of_junit(&report, "testsuites")),
         (Err(_), Err(message)) => Err(message),
         (Err(error), Ok(())) => Err(format!("the tests left no report: {error}")),
     }

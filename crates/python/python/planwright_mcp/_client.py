@@ -398,7 +398,7 @@ class Planwright:
         checked = None if plan is None else self.check(plan, None if isinstance(plan, CheckedPlan) else inputs)
         changes = _ResumeOptions(list(retry), list(skip), list((set or {}).items()), dict(inputs or {}))
         options = _RunOptions(waits=wait_for_decisions, approve=self._decider(approve))
-        return Run(self._service.resume(run, checked and checked._native, changes, options))
+        return Run(self._service.resume(run, None if checked is None else checked._native, changes, options))
 
     async def runs(self, *, limit: int | None = None, plan: str | None = None) -> list[RunInfo]:
         """List the stored runs, the newest first.

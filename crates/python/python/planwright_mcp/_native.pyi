@@ -4,6 +4,8 @@ from asyncio import AbstractEventLoop, Task
 from collections.abc import Awaitable
 from typing import Any, final
 
+__all__ = ["Call", "CheckedPlan", "EventLoop", "Question", "Run", "Service", "Watch"]
+
 @final
 class EventLoop:
     def __new__(cls, asyncio: AbstractEventLoop) -> EventLoop: ...

@@ -10,7 +10,7 @@ import json
 import re
 import traceback
 import typing
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from . import _native
@@ -78,6 +78,8 @@ class Tool(Generic[P, R]):
     ) -> None:
         functools.update_wrapper(self, function)
         self.function = function
+        # A plan passes arguments by name, which the types of the function do not show.
+        self._any_function: Callable[..., Any] = function
         self.is_async = inspect.iscoroutinefunction(inspect.unwrap(function)) or inspect.iscoroutinefunction(
             getattr(function, "__call__", None)
         )
@@ -200,7 +202,7 @@ class Tool(Generic[P, R]):
             _refuse(call, error)
             return
         try:
-            call.succeed(await typing.cast(Coroutine[Any, Any, Any], self.function(**arguments)))
+            call.succeed(await self._any_function(**arguments))
         except asyncio.CancelledError:
             # If the run cancelled the call, it does not wait for this answer.
             call.fail("tool", "the tool was cancelled", None, None)
@@ -218,9 +220,9 @@ class Tool(Generic[P, R]):
             return
         try:
             if context is None:
-                result = self.function(**arguments)
+                result = self._any_function(**arguments)
             else:
-                result = context.copy().run(self.function, **arguments)
+                result = context.copy().run(self._any_function, **arguments)
             call.succeed(result)
         except BaseException as error:
             _fail(call, error)
