@@ -20,7 +20,7 @@ async def send_mail(to: str, text: str) -> str:
 
 
 def model(messages: list[dict[str, Any]]) -> dict[str, Any]:
-    """Writes a plan with a mistake first, and mends it when it reads the diagnostics."""
+    """Writes a plan with a mistake first, and corrects it after it has read the diagnostics."""
     parameter = "to" if "PW0503" in str(messages[-1]) else "recipient"
     mail = {parameter: "${item.mail}", "text": "Hello ${item.name}"}
     if "succeeded" in str(messages[-1]):

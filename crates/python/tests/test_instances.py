@@ -86,6 +86,16 @@ def test_a_loop_that_cannot_watch_sockets_is_woken_by_its_method() -> None:
         loop.close()
 
 
+async def test_another_loop_is_refused() -> None:
+    async with instance("here") as pw:
+
+        def elsewhere() -> None:
+            asyncio.run(_wait(pw))
+
+        with pytest.raises(RuntimeError, match="belongs to another event loop"):
+            await asyncio.get_running_loop().run_in_executor(None, elsewhere)
+
+
 async def test_many_runs_at_once() -> None:
     async with instance("many") as pw:
         runs = [pw.start(plan(5)) for _ in range(50)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import pathlib
 import signal
 import subprocess
@@ -124,3 +125,21 @@ async def test_a_failed_run_is_resumed_with_choices(tmp_path: pathlib.Path) -> N
         assert (await pw.resume("other", set={"paid": "by hand"})).output == "by hand"
         with pytest.raises(PlanwrightError, match="there is no run `nothing`"):
             pw.resume("nothing")
+
+
+tenant: contextvars.ContextVar[str] = contextvars.ContextVar("tenant")
+
+
+async def test_a_resumed_run_has_the_context_of_the_caller(tmp_path: pathlib.Path) -> None:
+    @tool
+    async def whose() -> str:
+        if tenant.get() == "bob":
+            raise PermissionError
+        return tenant.get()
+
+    async with Planwright(tools=[whose], store=tmp_path / "runs.db") as pw:
+        tenant.set("bob")
+        run = await pw.start({"steps": [{"id": "a", "tool": "whose"}]})
+        assert run.status == "failed"
+        tenant.set("ada")
+        assert (await pw.resume(run.run)).output == {"a": "ada"}

@@ -490,6 +490,8 @@ class Planwright:
     def _service(self) -> _native.Service:
         if self._open is None:
             raise RuntimeError("this `Planwright` is not open: use it with `async with`")
+        if asyncio.get_running_loop() is not self._open.loop:
+            raise RuntimeError("this `Planwright` belongs to another event loop: open one in each loop")
         return self._open.service
 
     def _settings(self) -> _Settings:
@@ -515,8 +517,10 @@ class Planwright:
         if chosen is None:
             return None
 
+        context = contextvars.copy_context()
+
         def start(question: _native.Question) -> asyncio.Task[None]:
-            return asyncio.get_running_loop().create_task(_answer(question, chosen))
+            return context.run(asyncio.get_running_loop().create_task, _answer(question, chosen))
 
         return start
 
@@ -597,6 +601,7 @@ Only `output` comes back: ids of steps, or any value with references. Without it
 class _Open:
     """The native parts of an instance that is open."""
 
+    loop: asyncio.AbstractEventLoop
     event_loop: _native.EventLoop
     service: _native.Service
 
@@ -604,7 +609,7 @@ class _Open:
     def create(loop: asyncio.AbstractEventLoop) -> _Open:
         event_loop = _native.EventLoop(loop)
         event_loop.attach()
-        return _Open(event_loop, _native.Service(event_loop, plain))
+        return _Open(loop, event_loop, _native.Service(event_loop, plain))
 
     async def close(self) -> None:
         try:
