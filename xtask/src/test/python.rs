@@ -61,7 +61,7 @@ pub(super) fn run(project: &Project) -> Result<Tally, String> {
     ];
     for checked in [
         &["-p", "planwright_mcp"][..],
-        &["tests", "../../examples/python"],
+        &["tests", "benches", "../../examples/python"],
     ] {
         run_command(python(&[&check, checked].concat()))?;
     }

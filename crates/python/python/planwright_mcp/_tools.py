@@ -305,6 +305,7 @@ def _fail(call: _native.Call, error: BaseException) -> None:
 
 _SECTION = re.compile(r"^(Args|Arguments|Parameters|Returns|Raises|Yields|Examples?|Notes?):\s*$")
 _PARAMETER = re.compile(r"^\*{0,2}(\w+)\s*(?:\([^)]*\))?:\s+(.*)$")
+_OTHER_FIELD = re.compile(r"^:(?:returns?|rtype|raises?|type|yields?)\b[^:]*:")
 _FIELD = re.compile(r"^:param\s+(?:[^:]*\s)?(\w+):\s*(.*)$")
 
 
@@ -321,6 +322,8 @@ def _read_doc(doc: str) -> tuple[str, dict[str, str]]:
         elif field := _FIELD.match(text):
             section, current, indent = "fields", field[1], depth
             parameters[current] = [field[2]]
+        elif _OTHER_FIELD.match(text):
+            section, current = "fields", ""
         elif not section:
             description.append(line)
         elif section in ("Args", "Arguments", "Parameters") and text:
