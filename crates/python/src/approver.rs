@@ -9,7 +9,7 @@ use planwright::engine::{Approver, Decision};
 use pyo3::prelude::*;
 use tokio::sync::oneshot;
 
-use crate::event_loop::SharedLoop;
+use crate::event_loop::{EventLoop, SharedLoop};
 use crate::value::{from_python, to_python};
 
 /// An approver that asks a function of Python, on the event loop.
@@ -34,14 +34,8 @@ impl Approver for PythonApprover {
             let (decide, asked) = (Arc::clone(&self.decide), Arc::clone(&state));
             let event_loop = Arc::clone(&self.event_loop);
             self.event_loop.get().post(move |py| {
-                let question = ApprovalQuestion {
-                    state: Arc::clone(&asked),
-                    request,
-                };
-                let task = decide.call1(py, (question,))?;
-                event_loop.get().track(py, &task)?;
-                *asked.lock_task() = Some(task);
-                Ok(())
+                let result = ask(py, &event_loop, &decide, &asked, request);
+                result.inspect_err(|_| asked.answer(Decision::Later))
             });
             // A loop that is gone decides about nothing.
             let decision = answered.await.unwrap_or(Decision::Later);
@@ -51,6 +45,26 @@ impl Approver for PythonApprover {
     }
 }
 
+/// Starts to decide about a call, on the event loop.
+fn ask(
+    py: Python<'_>,
+    event_loop: &SharedLoop,
+    decide: &Py<PyAny>,
+    state: &Arc<QuestionState>,
+    request: ApprovalRequest,
+) -> PyResult<()> {
+    let question = ApprovalQuestion {
+        state: Arc::clone(state),
+        request,
+    };
+    let task = decide.call1(py, (question,))?;
+    // An approver that was cancelled has not decided.
+    let ended = Arc::clone(state);
+    EventLoop::track(event_loop, py, &task, move || ended.answer(Decision::Later))?;
+    *state.lock_task() = Some(task);
+    Ok(())
+}
+
 struct QuestionState {
     answer: Mutex<Option<oneshot::Sender<Decision>>>,
     task: Mutex<Option<Py<PyAny>>>,
@@ -58,6 +72,15 @@ struct QuestionState {
 }
 
 impl QuestionState {
+    /// Answers the engine, once.
+    fn answer(&self, decision: Decision) {
+        let mut answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(answer) = answer.take() {
+            // A question that was withdrawn needs no answer.
+            let _ = answer.send(decision);
+        }
+    }
+
     fn lock_task(&self) -> std::sync::MutexGuard<'_, Option<Py<PyAny>>> {
         self.task.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -142,31 +165,17 @@ impl ApprovalQuestion {
             Value::Null => None,
             args => Some(args),
         };
-        self.answer(Decision::Approve { args });
+        self.state.answer(Decision::Approve { args });
         Ok(())
     }
 
     /// Refuses the call.
     fn reject(&self, because: Option<String>) {
-        self.answer(Decision::Reject { because });
+        self.state.answer(Decision::Reject { because });
     }
 
     /// Leaves the decision open: the run ends as waiting.
     fn later(&self) {
-        self.answer(Decision::Later);
-    }
-}
-
-impl ApprovalQuestion {
-    fn answer(&self, decision: Decision) {
-        let mut answer = self
-            .state
-            .answer
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(answer) = answer.take() {
-            // A question that was withdrawn needs no answer.
-            let _ = answer.send(decision);
-        }
+        self.state.answer(Decision::Later);
     }
 }

@@ -155,11 +155,34 @@ impl EventLoop {
         }
     }
 
-    /// Holds a task of the loop until it has ended.
-    pub(crate) fn track(&self, py: Python<'_>, task: &Py<PyAny>) -> PyResult<()> {
-        let tasks = self.tasks.bind(py);
-        tasks.add(task)?;
-        task.call_method1(py, "add_done_callback", (tasks.getattr("discard")?,))?;
+    fn is_detached(&self) -> bool {
+        matches!(self.lock().waker, Waker::None)
+    }
+
+    /// Returns a future of asyncio that is done.
+    pub(crate) fn done<'py>(
+        &self,
+        py: Python<'py>,
+        result: impl IntoPyObject<'py>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let awaited = self.asyncio.bind(py).call_method0("create_future")?;
+        awaited.call_method1("set_result", (result,))?;
+        Ok(awaited)
+    }
+
+    /// Holds a task of the loop until it has ended, and calls `on_end` then.
+    pub(crate) fn track(
+        this: &SharedLoop,
+        py: Python<'_>,
+        task: &Py<PyAny>,
+        on_end: impl Fn() + Send + Sync + 'static,
+    ) -> PyResult<()> {
+        this.get().tasks.bind(py).add(task)?;
+        let end = TaskEnd {
+            event_loop: Arc::clone(this),
+            on_end: Box::new(on_end),
+        };
+        task.call_method1(py, "add_done_callback", (end,))?;
         Ok(())
     }
 
@@ -218,6 +241,9 @@ impl EventLoop {
         future: impl Future<Output = Result<T, planwright::Error>> + Send + 'static,
         convert: impl FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
     ) -> PyResult<Bound<'py, PyAny>> {
+        if this.get().is_detached() {
+            return Err(PyRuntimeError::new_err("this `Planwright` is closed"));
+        }
         let asyncio = this.get().asyncio.bind(py);
         let awaited = asyncio.call_method0("create_future")?;
         let promise = Promise {
@@ -276,6 +302,22 @@ impl Drop for Promise {
                 "Planwright stopped before it answered",
             ))
         });
+    }
+}
+
+/// Forgets a task that has ended.
+#[pyclass(frozen)]
+struct TaskEnd {
+    event_loop: SharedLoop,
+    on_end: Box<dyn Fn() + Send + Sync>,
+}
+
+#[pymethods]
+impl TaskEnd {
+    fn __call__(&self, task: &Bound<'_, PyAny>) -> PyResult<()> {
+        (self.on_end)();
+        self.event_loop.get().tasks.bind(task.py()).discard(task)?;
+        Ok(())
     }
 }
 

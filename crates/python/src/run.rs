@@ -81,6 +81,9 @@ impl NativeRun {
     /// Returns a future of the events that were not read, as a list in JSON, or of `None` at the end. The list may be empty if there are several
     /// readers.
     fn events<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        if self.shared.has_news(&self.shared.progress.borrow()) {
+            return self.event_loop.get().done(py, self.shared.take()?);
+        }
         let (waiting, shared) = (Arc::clone(&self.shared), Arc::clone(&self.shared));
         let future = async move {
             waiting.wait_for_events().await;
@@ -88,13 +91,8 @@ impl NativeRun {
         };
         // Events are taken when they are delivered, so that a reader that is cancelled loses none.
         let convert = move |py: Python<'_>, ()| {
-            let events: Vec<StampedEvent> = shared.lock().unread.drain(..).collect();
-            if events.is_empty() && shared.progress.borrow().is_over {
-                return Ok(py.None());
-            }
-            let events: Vec<EventV1> = events.iter().map(EventV1::from).collect();
-            let text = errors::document(&events)?.into_pyobject(py)?;
-            Ok(text.into_any().unbind())
+            let events = shared.take()?.into_pyobject(py)?;
+            Ok(events.into_any().unbind())
         };
         EventLoop::spawn(&self.event_loop, py, &self.runtime, future, convert)
     }
@@ -102,6 +100,10 @@ impl NativeRun {
     /// Returns a future of the report, as JSON.
     fn ended<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let mut progress = self.shared.progress.subscribe();
+        let report = progress.borrow().report.clone();
+        if let Some(report) = report {
+            return self.event_loop.get().done(py, &*report);
+        }
         let future = async move {
             let over = progress.wait_for(|progress| progress.is_over).await;
             Ok(over.ok().and_then(|progress| progress.report.clone()))
@@ -173,9 +175,22 @@ impl Shared {
     /// Waits until there are events that were not read, or the run has ended.
     async fn wait_for_events(&self) {
         let mut progress = self.progress.subscribe();
-        let is_ready = |progress: &Progress| progress.is_over || !self.lock().unread.is_empty();
         // The sender lives as long as this.
-        let _ = progress.wait_for(is_ready).await;
+        let _ = progress.wait_for(|progress| self.has_news(progress)).await;
+    }
+
+    fn has_news(&self, progress: &Progress) -> bool {
+        progress.is_over || !self.lock().unread.is_empty()
+    }
+
+    /// Takes the events that were not read, as a list in JSON; `None` at the end.
+    fn take(&self) -> PyResult<Option<String>> {
+        let events: Vec<StampedEvent> = self.lock().unread.drain(..).collect();
+        if events.is_empty() && self.progress.borrow().is_over {
+            return Ok(None);
+        }
+        let events: Vec<EventV1> = events.iter().map(EventV1::from).collect();
+        errors::document(&events).map(Some)
     }
 
     // Held for a few assignments only, so that no panic can poison it.

@@ -129,9 +129,10 @@ impl ToolBackend for PythonTools {
             let args = call.args;
             if function.is_async {
                 let (event_loop, started) = (Arc::clone(&self.event_loop), Arc::clone(&state));
-                self.event_loop
-                    .get()
-                    .post(move |py| start(py, event_loop.get(), &function, started, &args));
+                self.event_loop.get().post(move |py| {
+                    let result = start(py, &event_loop, &function, &started, &args);
+                    result.inspect_err(|_| started.answer(Err(unanswered())))
+                });
                 let guard = CancelOnDrop(&self.event_loop, &state);
                 let result = answered.await;
                 std::mem::forget(guard);
@@ -150,19 +151,22 @@ impl ToolBackend for PythonTools {
 /// Starts a call of a coroutine function, on the event loop.
 fn start(
     py: Python<'_>,
-    event_loop: &EventLoop,
+    event_loop: &SharedLoop,
     function: &FunctionTool,
-    state: Arc<CallState>,
+    state: &Arc<CallState>,
     args: &Value,
 ) -> PyResult<()> {
     if matches!(*state.lock_task(), Task::Cancelled) {
         return Ok(());
     }
-    let call = Call(Arc::clone(&state));
+    let call = Call(Arc::clone(state));
     let context = call.python_context(py);
     let args = to_python(py, args)?;
     let task = function.call.call1(py, (call, args, context))?;
-    event_loop.track(py, &task)?;
+    // A task that was cancelled before it began has not answered.
+    let ended = Arc::clone(state);
+    let on_end = move || ended.answer(Err(unanswered()));
+    EventLoop::track(event_loop, py, &task, on_end)?;
     let mut slot = state.lock_task();
     match *slot {
         // The call cancelled its own run before it waited for the first time.
@@ -206,6 +210,15 @@ struct CallState {
 }
 
 impl CallState {
+    /// Answers the engine, once.
+    fn answer(&self, result: Result<ToolOutput, ToolError>) {
+        let mut answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(answer) = answer.take() {
+            // The engine does not wait for a call that it has cancelled.
+            let _ = answer.send(result);
+        }
+    }
+
     fn lock_task(&self) -> std::sync::MutexGuard<'_, Task> {
         self.task.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -276,7 +289,7 @@ impl Call {
     /// Answers with a result.
     fn succeed(&self, result: &Bound<'_, PyAny>) -> PyResult<()> {
         let value = from_python(result, self.0.plain.bind(result.py()))?;
-        self.answer(Ok(ToolOutput::value(value)));
+        self.0.answer(Ok(ToolOutput::value(value)));
         Ok(())
     }
 
@@ -292,7 +305,7 @@ impl Call {
         let mut kinds = ErrorKind::ALL.into_iter();
         let kind = kinds.find(|known| known.as_str() == kind);
         let pause = retry.map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or_default());
-        self.answer(Err(ToolError {
+        self.0.answer(Err(ToolError {
             data,
             retry: match pause {
                 None => RetryAdvice::Never,
@@ -306,14 +319,6 @@ impl Call {
 }
 
 impl Call {
-    fn answer(&self, result: Result<ToolOutput, ToolError>) {
-        let mut answer = self.0.answer.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(answer) = answer.take() {
-            // The engine does not wait for a call that it has cancelled.
-            let _ = answer.send(result);
-        }
-    }
-
     /// The context of the code that started the run.
     fn python_context(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         let context = self.0.context.data.get::<PythonContext>();

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from typing import Any
 
 import pytest
 
@@ -93,6 +94,38 @@ async def test_leaving_the_context_cancels_runs() -> None:
         pw.start(PLAN)
         await sleeper.started.wait()
     assert sleeper.ended == "cancelled"
+
+
+async def test_a_run_is_known_after_its_context_was_left() -> None:
+    sleeper = Sleeper()
+    async with Planwright(tools=[sleeper.sleep]) as pw:
+        run = pw.start(PLAN)
+        await sleeper.started.wait()
+    kinds = [event.kind async for event in run]
+    assert (kinds[0], kinds[-1]) == ("run_started", "run_ended")
+    assert (await run).status == "cancelled"
+    with pytest.raises(RuntimeError, match="not open"):
+        pw.start(PLAN)
+
+
+async def test_a_task_that_is_cancelled_before_it_begins_answers() -> None:
+    @tool
+    async def work() -> None: ...
+
+    async with Planwright(tools=[work]) as pw:
+        loop = asyncio.get_running_loop()
+
+        def create(loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> Any:
+            task = asyncio.Task(coroutine, loop=loop, **options)
+            if "Tool._run" in repr(coroutine):
+                task.cancel()
+            return task
+
+        loop.set_task_factory(create)
+        report = await pw.start({"steps": [{"id": "a", "tool": "work"}]})
+        loop.set_task_factory(None)
+    error = report.step("a").error
+    assert error and error.message == "the function ended without an answer"
 
 
 async def test_a_step_timeout_cancels_the_coroutine() -> None:

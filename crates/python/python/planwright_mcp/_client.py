@@ -648,9 +648,6 @@ async def _answer(question: _native.Question, approve: Approver) -> None:
         # The report is for the reader of the run; the program gets the traceback.
         context = {"message": f"the approver of `{request.tool}` failed", "exception": error}
         asyncio.get_running_loop().call_exception_handler(context)
-    finally:
-        # Nothing waits for ever, even if the approver was cancelled.
-        question.later()
 
 
 def _decision(decision: Decision) -> Approve | Reject | Later:
