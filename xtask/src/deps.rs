@@ -119,6 +119,11 @@ const LAYERS: &[Layer] = &[
         tests_may_use: &["planwright-dialects", "planwright-testkit"],
     },
     Layer {
+        name: "planwright-python",
+        may_use: &["planwright"],
+        tests_may_use: &[],
+    },
+    Layer {
         name: "planwright-testkit",
         may_use: &["planwright-core", "planwright-engine"],
         tests_may_use: &[],
@@ -203,6 +208,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
             "planwright",
         ],
     ),
+    ("pyo3", &["planwright-python"]),
     ("rusqlite", &["planwright-store", "planwright-bench"]),
     ("rust-stemmers", &["planwright-planner"]),
     (
@@ -238,6 +244,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
             "planwright-serve",
             "planwright-web",
             "planwright-cli",
+            "planwright-python",
         ],
     ),
 ];

@@ -2,6 +2,7 @@
 
 mod dist;
 mod node;
+mod python;
 mod stage;
 mod tally;
 
@@ -41,6 +42,7 @@ const STAGES: &[(&str, Check)] = &[
     ("tests", tests),
     ("browser", browser),
     ("dist", dist::run),
+    ("python", python::run),
     ("package", |project| {
         package::run(project).map(|()| Tally::NONE)
     }),
@@ -185,7 +187,7 @@ fn tests(project: &Project) -> Result<Tally, String> {
     let result = run_command(tests);
     drop(server);
     match (std::fs::read_to_string(&report), result) {
-        (Ok(report), _) => Ok(Tally::of_nextest(&report)),
+        (Ok(report), _) => Ok(Tally::of_junit(&report, "testsuites")),
         (Err(_), Err(message)) => Err(message),
         (Err(error), Ok(())) => Err(format!("the tests left no report: {error}")),
     }

@@ -46,13 +46,15 @@ impl Tally {
         })
     }
 
-    /// Parses the first element of nextest's JUnit report.
-    pub(super) fn of_nextest(report: &str) -> Self {
+    /// Parses the element of a JUnit report that counts: `testsuites` in those of nextest, `testsuite` in those of pytest.
+    pub(super) fn of_junit(report: &str, element: &str) -> Self {
         let all = report
-            .split_once("<testsuites ")
+            .split_once(&format!("<{element} "))
             .and_then(|(_, rest)| rest.split_once('>'))
             .map_or("", |(attributes, _)| attributes);
-        let failed = attribute(all, "failures") + attribute(all, "errors");
+        // A test that did not run has not passed.
+        let failed = ["failures", "errors", "skipped"].map(|name| attribute(all, name));
+        let failed: usize = failed.into_iter().sum();
         Self {
             passed: attribute(all, "tests").saturating_sub(failed),
             failed,
@@ -94,9 +96,13 @@ mod tests {
         let report = "<?xml version=\"1.0\"?>\n\
             <testsuites name=\"run\" tests=\"12\" failures=\"2\" errors=\"1\" uuid=\"x\">\n\
             <testsuite name=\"a\" tests=\"99\" failures=\"0\"/></testsuites>";
-        let tally = Tally::of_nextest(report);
+        let tally = Tally::of_junit(report, "testsuites");
         assert_eq!((tally.passed, tally.failed), (9, 3));
-        assert_eq!(Tally::of_nextest("no report"), Tally::NONE);
+        assert_eq!(Tally::of_junit("no report", "testsuites"), Tally::NONE);
+        let report = "<testsuites name=\"pytest tests\"><testsuite name=\"pytest\" errors=\"0\" \
+            failures=\"1\" skipped=\"1\" tests=\"9\" time=\"2.1\"><testcase/></testsuite></testsuites>";
+        let tally = Tally::of_junit(report, "testsuite");
+        assert_eq!((tally.passed, tally.failed), (7, 2));
     }
 
     #[test]

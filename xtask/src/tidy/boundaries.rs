@@ -120,6 +120,7 @@ const RUNTIMES: &[&str] = &[
     "crates/restate/tests/",
     "crates/cli/",
     "crates/planwright/tests/",
+    "crates/python/src/service.rs",
     "crates/serve/src/http/tests/",
     "crates/testkit/src/conformance_server/",
     "crates/web/tests/",

@@ -9,7 +9,8 @@
 //!   stands for any lines, `…` within a line for any text. Lengths of time count as equal.
 //! - `sh` holds commands that need what a test does not have, such as a server: the program accepts their words. `toml` is what a
 //!   manifest of another project says; it is not tried.
-//! - `rust` is compiled with the documentation of the library, and `js` with the types of the client by `cargo xtask dist`, not here.
+//! - `rust` is compiled with the documentation of the library, `js` with the types of the client by `cargo xtask dist`, and `python`
+//!   is run with the tests of the Python module, not here.
 
 mod session;
 mod transcript;
@@ -75,7 +76,7 @@ fn problems_of(page: &Path) -> Vec<String> {
             ["json"] => json(content),
             ["console"] => session.replay(content),
             ["sh"] => session.parse(content),
-            ["toml" | "rust" | "rust,no_run" | "js"] => Ok(()),
+            ["toml" | "rust" | "rust,no_run" | "js" | "python"] => Ok(()),
             _ => Err(format!("no page has a block {words:?}")),
         };
         if let Err(problem) = found {

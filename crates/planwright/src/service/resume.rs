@@ -7,6 +7,7 @@ use std::sync::Arc;
 use planwright_core::plan::ExternalValue;
 use planwright_core::{CheckedPlan, Object, Value};
 use planwright_engine::RunId;
+use planwright_engine::backend::RunData;
 use planwright_engine::run::Choice;
 use planwright_engine::{Approver, Guards, RunOptions, RunSummary, SecretValues};
 use planwright_store::{Store, StoreError};
@@ -35,6 +36,7 @@ pub struct Resume {
     guards: Option<Guards>,
     secrets: Vec<Arc<str>>,
     secret_values: SecretValues,
+    data: RunData,
     is_cancelled: bool,
 }
 
@@ -45,6 +47,7 @@ impl Resume {
             approver: Arc::clone(&open.approver),
             secrets: open.options.secrets.clone(),
             secret_values: open.options.secret_values.clone(),
+            data: open.options.data.clone(),
             planwright,
             store,
             id,
@@ -148,6 +151,13 @@ impl Resume {
         self
     }
 
+    /// Data of the caller that all functions of this run can read, see [`RunBuilder::data`](super::RunBuilder::data). It is not stored, so it is
+    /// given again.
+    pub fn data(mut self, data: impl std::any::Any + Send + Sync) -> Self {
+        self.data = RunData::new(data);
+        self
+    }
+
     /// Ends the run as cancelled in place of continuing it: nothing is called.
     pub(super) fn cancelled(mut self) -> Self {
         self.is_cancelled = true;
@@ -183,6 +193,7 @@ impl Resume {
             guards,
             secrets,
             secret_values,
+            data,
             is_cancelled,
         } = self;
         // A store accepts the beginning of an id, which is only for people.
@@ -226,7 +237,8 @@ impl Resume {
             values: secret_values,
             seal_key: Some(store.seal_key().map_err(StoredRunError::from)?),
         };
-        let options = stored.resumed_options(options, own);
+        let mut options = stored.resumed_options(options, own);
+        options.data = data;
         let before = stored.history()?;
         let is_new = is_replaced && before.plan_digest() != Some(plan.digest());
         let request = ResumeRequest {

@@ -16,7 +16,9 @@ use planwright::store::{LeaseHolder, NewRun, Store, StoreError};
 use planwright::stored::{
     Decider, ResumeRequest, StoreApprover, StoredRun, StoredRunError, open_questions,
 };
-use planwright::{Error, Function, Functions, Plan, Planwright, Value, parse};
+use planwright::{
+    CallContext, Error, Function, Functions, Plan, Planwright, ToolError, Value, parse,
+};
 use tempfile::TempDir;
 use tokio::sync::Notify;
 
@@ -110,6 +112,29 @@ async fn a_run_that_is_resumed_has_the_time_of_its_beginning() {
     let output = &summary.output;
     assert!(output.get("before").and_then(Value::as_text).is_some());
     assert_eq!(output.get("before"), output.get("late"));
+}
+
+#[tokio::test]
+async fn a_run_that_is_resumed_has_the_data_of_its_caller() {
+    let who = Function::with_context("who", async |(): (), context: CallContext| {
+        let tenant = context.data.get::<String>().cloned();
+        tenant.ok_or_else(|| ToolError::tool("there is no data", Value::Null))
+    });
+    let planwright = Planwright::builder()
+        .functions(Functions::new().with(who))
+        .open()
+        .await
+        .unwrap();
+    let plan = parse(r#"{"steps": [{"id": "a", "tool": "who"}], "output": "${a}"}"#);
+    let run = planwright.run(planwright.check(plan).unwrap());
+    let disk = Disk::new();
+    let store = disk.open();
+    let failed = run.stored_in(&store, "r".parse().unwrap()).await.unwrap();
+    assert_eq!(failed.status, RunStatus::Failed);
+
+    let resume = planwright.resume(&store, "r".parse().unwrap());
+    let summary = resume.data("acme".to_owned()).await.unwrap();
+    assert_eq!(summary.output.to_string(), r#""acme""#);
 }
 
 #[tokio::test]
