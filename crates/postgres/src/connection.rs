@@ -4,17 +4,19 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::try_join_all;
+use futures::FutureExt;
+use futures::future::{LocalBoxFuture, MaybeDone, maybe_done, try_join_all};
 use planwright_store::database::{
-    QueryError, RowReader, SqlSession, SqlValue, StoreConnection, TransactionKind,
+    QueryError, RowReader, SqlSession, SqlStatement, SqlValue, StoreConnection, TransactionKind,
 };
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Statement};
+use tokio_postgres::{Client, Row, Statement};
 
-use crate::server::{CHANNEL, PostgresServer};
+use crate::server::PostgresServer;
 use crate::tables::SCHEMA;
 use crate::values::{Param, PostgresRow};
 
@@ -22,8 +24,17 @@ use crate::values::{Param, PostgresRow};
 /// part of an append, and no append refers to a value that a change is deleting.
 const WRITE_LOCK: i64 = 0x5057_7374;
 
+/// The begin of a transaction that writes, stated in full: the server or the role may have other defaults.
+const BEGIN_WRITING: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+
+/// A statement after which the transaction may be lost in a crash of the server.
+const UNSYNCED: &str = "SET LOCAL synchronous_commit TO OFF";
+
 /// The number of statements of [`SqlSession::execute_each`] that are sent before the first result is awaited.
 const PIPELINE_DEPTH: usize = 256;
+
+/// The commit of a transaction whose changes other processes may wait for.
+const ANNOUNCED_COMMIT: &str = "NOTIFY planwright_commits; COMMIT";
 
 /// The minimum time limit of a statement. The deletion of a long journal, for example, takes its time.
 const MIN_STATEMENT_TIME: Duration = Duration::from_mins(1);
@@ -71,24 +82,81 @@ impl PostgresConnection {
         self.wait(self.client.batch_execute(sql))
     }
 
-    /// Begins a transaction on leases. It does not wait for changes of the store.
-    pub(crate) fn begin_plain(&mut self) -> Result<(), QueryError> {
-        // Its commit is not announced.
-        self.begin_with(
-            TransactionKind::Read,
-            "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
-        )
+    /// Executes statements on leases in one transaction, and returns the rows of each. It waits for no change of the store, and its commit
+    /// is not announced. If it is not `is_synced`, a crash of the server may undo it.
+    pub(crate) fn transact_on_leases(
+        &mut self,
+        is_synced: bool,
+        statements: &[SqlStatement<'_>],
+    ) -> Result<Vec<Vec<Row>>, QueryError> {
+        let begin = match is_synced {
+            true => BEGIN_WRITING.to_owned(),
+            false => format!("{BEGIN_WRITING}; {UNSYNCED}"),
+        };
+        self.transact(TransactionKind::Read, &begin, statements, "COMMIT")
     }
 
-    fn begin_with(&mut self, kind: TransactionKind, begin: &str) -> Result<(), QueryError> {
+    /// Executes a whole transaction, and returns the rows of each statement. All is sent at once: the server executes nothing after a failure,
+    /// since nothing outside of a transaction may write.
+    fn transact(
+        &mut self,
+        kind: TransactionKind,
+        begin: &str,
+        statements: &[SqlStatement<'_>],
+        commit: &str,
+    ) -> Result<Vec<Vec<Row>>, QueryError> {
         self.revive()?;
+        let prepared: Vec<Statement> = statements
+            .iter()
+            .map(|statement| match statement.is_required {
+                // The server has to fail by itself, before the commit.
+                true => self.statement(&required(statement.sql)),
+                false => self.statement(statement.sql),
+            })
+            .collect::<Result<_, _>>()?;
         self.transaction = Some(kind);
-        let begun = self.batch(begin);
-        if begun.is_err() {
-            // Otherwise the server would refuse all that follows, as a part of the failed transaction.
-            self.roll_back();
+        let answers = {
+            let client = &self.client;
+            let batch = |sql| {
+                let done = client.batch_execute(sql);
+                done.map(|done| done.map(|()| Vec::new())).boxed_local()
+            };
+            let executed = statements.iter().zip(&prepared);
+            let executed = executed.map(|(statement, prepared)| {
+                let params: Vec<Param<'_>> = statement.params.iter().map(Param).collect();
+                async move { client.query(prepared, &references(&params)).await }.boxed_local()
+            });
+            let messages = std::iter::once(batch(begin)).chain(executed);
+            self.wait(in_order(messages.chain([batch(commit)]).collect()))
+        };
+        match answers {
+            Ok(mut answers) => {
+                self.transaction = None;
+                // Those of the begin and the commit.
+                answers.pop();
+                answers.remove(0);
+                Ok(answers)
+            }
+            Err(error) => {
+                self.roll_back();
+                Err(error)
+            }
         }
-        begun
+    }
+
+    fn begin_text(&self, kind: TransactionKind) -> String {
+        let lock = match kind {
+            TransactionKind::Read => {
+                return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY".to_owned();
+            }
+            TransactionKind::Write => "pg_advisory_xact_lock",
+            TransactionKind::Append => "pg_advisory_xact_lock_shared",
+        };
+        let begin = format!("{BEGIN_WRITING}; SELECT {lock}({WRITE_LOCK})");
+        match self.is_synced {
+            true => begin,
+            false => format!("{begin}; {UNSYNCED}"),
+        }
     }
 
     /// Opens another connection if this one is lost.
@@ -186,30 +254,29 @@ impl SqlSession for PostgresConnection {
 
 impl StoreConnection for PostgresConnection {
     fn begin(&mut self, kind: TransactionKind) -> Result<(), QueryError> {
-        // Stated in full: the server or the role may have other defaults.
-        let write = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
-        let sync = if self.is_synced {
-            ""
-        } else {
-            "; SET LOCAL synchronous_commit TO OFF"
-        };
-        let begin = match kind {
-            TransactionKind::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY".to_owned(),
-            TransactionKind::Write => {
-                format!("{write}; SELECT pg_advisory_xact_lock({WRITE_LOCK}){sync}")
-            }
-            TransactionKind::Append => {
-                format!("{write}; SELECT pg_advisory_xact_lock_shared({WRITE_LOCK}){sync}")
-            }
-        };
-        self.begin_with(kind, &begin)
+        self.revive()?;
+        self.transaction = Some(kind);
+        let begun = self.batch(&self.begin_text(kind));
+        if begun.is_err() {
+            // Otherwise the server would refuse all that follows, as a part of the failed transaction.
+            self.roll_back();
+        }
+        begun
+    }
+
+    fn try_append(&mut self, statements: &[SqlStatement<'_>]) -> Result<bool, QueryError> {
+        let kind = TransactionKind::Append;
+        let begin = self.begin_text(kind);
+        match self.transact(kind, &begin, statements, ANNOUNCED_COMMIT) {
+            Ok(_) => Ok(true),
+            Err(error) if error.is_transient() => Err(error),
+            Err(_) => Ok(false),
+        }
     }
 
     fn commit(&mut self) -> Result<(), QueryError> {
         let end = match self.transaction {
-            Some(TransactionKind::Write | TransactionKind::Append) => {
-                &*format!("NOTIFY {CHANNEL}; COMMIT")
-            }
+            Some(TransactionKind::Write | TransactionKind::Append) => ANNOUNCED_COMMIT,
             Some(TransactionKind::Read) | None => "COMMIT",
         };
         self.batch(end)?;
@@ -273,9 +340,11 @@ fn open_session(server: &PostgresServer, limit: Duration) -> Result<Client, Quer
     let millis = |time: Duration| time.as_millis().max(1);
     // The server rounds them down to whole seconds.
     let seconds = silence.as_secs().max(1);
-    // A process that is stopped in the middle of a transaction must not stop all others: its locks end with its session.
+    // A process that is stopped in the middle of a transaction must not stop all others: its locks end with its session. A statement
+    // whose transaction has not begun must not write.
     let settings = format!(
         "SET search_path TO {SCHEMA};
+         SET default_transaction_read_only TO on;
          SET idle_in_transaction_session_timeout TO {};
          SET lock_timeout TO {};
          SET statement_timeout TO {};
@@ -292,6 +361,32 @@ fn open_session(server: &PostgresServer, limit: Duration) -> Result<Client, Quer
     );
     server.wait_within(server.silence(), client.batch_execute(&settings))?;
     Ok(client)
+}
+
+/// Sends all messages in their order, and returns the answers, or the first error.
+async fn in_order<T>(
+    messages: Vec<LocalBoxFuture<'_, Result<T, tokio_postgres::Error>>>,
+) -> Result<Vec<T>, tokio_postgres::Error> {
+    let mut messages: Vec<_> = messages.into_iter().map(maybe_done).collect();
+    for message in &mut messages {
+        // The first poll sends it.
+        let _ = futures::poll!(&mut *message);
+        // A message that cannot be sent, such as one with an invalid value, is the last one.
+        if let MaybeDone::Done(Err(_)) = message {
+            break;
+        }
+    }
+    let mut answers = Vec::with_capacity(messages.len());
+    for mut message in messages {
+        (&mut message).await;
+        answers.extend(Pin::new(&mut message).take_output().transpose()?);
+    }
+    Ok(answers)
+}
+
+/// Returns a statement that fails unless the query `sql` finds a row.
+fn required(sql: &str) -> String {
+    format!("WITH found AS ({sql}) SELECT 1 / count(*) FROM found")
 }
 
 fn references<'a>(params: &'a [Param<'_>]) -> Vec<&'a (dyn ToSql + Sync)> {

@@ -13,17 +13,52 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use planwright_engine::RunId;
-use planwright_store::database::{
-    QueryError, RunLease, SqlRow, SqlSession, SqlValue, StoreConnection,
-};
-use planwright_store::{ClientLimit, LeaseHolder, StoreError};
+use planwright_store::database::{QueryError, RunLease, SqlSession, SqlStatement, SqlValue};
+use planwright_store::{LeaseHolder, StoreError};
 
 use crate::connection::PostgresConnection;
 use crate::server::PostgresServer;
-use crate::values::{first, integer, micros, string, text};
+use crate::values::{PostgresRow, first, integer, micros, string, text};
 
 /// The pause after a renewal that failed.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
+
+/// Locks an expired lease. A journal that is being appended to has the row locked until its commit; a lease that is alive is not locked.
+const LOCK_EXPIRED: &str =
+    "SELECT token FROM leases WHERE run = ?1 AND expires <= now() FOR UPDATE";
+
+/// Locks the limit of a client: its leases begin one after the other, so that two processes cannot both take the last one.
+const LOCK_CLIENT: &str = "SELECT pg_advisory_xact_lock(hashtextextended(?1, 0))";
+
+/// Takes a lease, unless the client has as many others as it may have. As [`LOCK_EXPIRED`], it compares with the begin of the transaction: a
+/// lease that expires between them, unlocked, is not taken.
+const TAKE: &str = "INSERT INTO leases (run, token, pid, host, since_ns, expires, client)
+     SELECT ?1, nextval('lease_tokens'), ?2, ?3, ?4,
+         clock_timestamp() + CAST(?5 AS BIGINT)::float8 * interval '1 microsecond', ?6
+     WHERE CAST(?6 AS TEXT) IS NULL OR (SELECT count(*) FROM leases
+         WHERE client = ?6 AND run <> ?1 AND clock_timestamp() < expires) < ?7
+     ON CONFLICT (run) DO UPDATE SET token = excluded.token, pid = excluded.pid,
+         host = excluded.host, since_ns = excluded.since_ns, expires = excluded.expires,
+         client = excluded.client
+     WHERE leases.expires <= now() RETURNING token";
+
+/// Renews leases. A row that another process is taking over is skipped: it must not delay the others.
+const RENEW: &str =
+    "UPDATE leases SET expires = clock_timestamp() + CAST(?2 AS BIGINT)::float8 * interval '1 microsecond'
+     WHERE token IN (
+         SELECT token FROM leases
+         WHERE token IN (SELECT CAST(json_array_elements_text(CAST(?1 AS TEXT)::json) AS BIGINT))
+         FOR NO KEY UPDATE SKIP LOCKED
+     ) RETURNING token";
+
+const RENEW_ONE: &str =
+    "UPDATE leases SET expires = clock_timestamp() + CAST(?3 AS BIGINT)::float8 * interval '1 microsecond'
+     WHERE run = ?1 AND token = ?2 RETURNING token";
+
+const RELEASE: &str = "DELETE FROM leases WHERE run = ?1 AND token = ?2";
+
+/// Finds a lease. The lock of the row makes a process that takes the lease over wait for this transaction, but no renewal.
+const VERIFY: &str = "SELECT token FROM leases WHERE run = ?1 AND token = ?2 FOR KEY SHARE";
 
 /// The leases of this process.
 pub(crate) struct Leases {
@@ -103,11 +138,13 @@ impl Leases {
         Ok(leases)
     }
 
-    /// Leases the run `id`, unless a process has a lease that has not expired, or this one has a lease that has not ended.
+    /// Leases the run `id`, unless a process has a lease that has not expired, or this one has a lease that has not ended. If it is not
+    /// `is_synced`, a crash of the server may end the lease until a later commit is synced.
     pub(crate) fn take(
         self: &Arc<Self>,
         id: &RunId,
         holder: &LeaseHolder,
+        is_synced: bool,
     ) -> Result<PostgresLease, QueryError> {
         // Locked until the token is known, so that two parts of this process cannot take the same run.
         let mut connection = self.connection();
@@ -115,48 +152,34 @@ impl Leases {
             return Err(leased_error(id, own.holder.clone()));
         }
         let sent = boot_time();
-        let taken = in_transaction(&mut connection, |session| {
-            // A journal that is being appended to has the row locked until its commit. A lease that is alive is not locked. Both statements
-            // compare with the begin of the transaction: a lease that expires between them, unlocked, is not taken.
-            session.query(
-                "SELECT token FROM leases WHERE run = ?1 AND expires <= now() FOR UPDATE",
-                &[text(id.as_str())],
-                &mut |_| Ok(()),
-            )?;
-            if let Some(limit) = &holder.client
-                && !admits(session, id, limit)?
-            {
-                return Ok(Err(LeaseRefusal::ClientBusy(limit.max)));
+        // All in one message. Each statement sees what other processes have committed before it.
+        let mut statements = vec![SqlStatement::new(LOCK_EXPIRED, vec![text(id.as_str())])];
+        let (client, max) = match &holder.client {
+            None => (SqlValue::Null, i64::MAX),
+            Some(limit) => {
+                let name = SqlValue::Text(format!("planwright client {}", limit.client).into());
+                statements.push(SqlStatement::new(LOCK_CLIENT, vec![name]));
+                let max = i64::try_from(limit.max).unwrap_or(i64::MAX);
+                (text(&limit.client), max)
             }
-            let token = first(
-                session,
-                "INSERT INTO leases (run, token, pid, host, since_ns, expires, client)
-                 VALUES (?1, nextval('lease_tokens'), ?2, ?3, ?4,
-                     clock_timestamp() + CAST(?5 AS BIGINT)::float8 * interval '1 microsecond', ?6)
-                 ON CONFLICT (run) DO UPDATE SET token = excluded.token, pid = excluded.pid,
-                     host = excluded.host, since_ns = excluded.since_ns, expires = excluded.expires,
-                     client = excluded.client
-                 WHERE leases.expires <= now() RETURNING token",
-                &[
-                    text(id.as_str()),
-                    SqlValue::Integer(holder.pid.into()),
-                    text(&holder.host),
-                    SqlValue::Integer(nanos(holder.since)),
-                    SqlValue::Integer(micros(self.lease_time)),
-                    holder
-                        .client
-                        .as_ref()
-                        .map_or(SqlValue::Null, |limit| text(&limit.client)),
-                ],
-                |row| integer(row, 0),
-            )?;
-            match token {
-                Some(token) => Ok(Ok(token)),
-                None => Ok(Err(LeaseRefusal::Leased(
-                    holders(session, &[id])?.pop().flatten(),
-                ))),
-            }
-        })?;
+        };
+        statements.push(SqlStatement::new(
+            TAKE,
+            vec![
+                text(id.as_str()),
+                SqlValue::Integer(holder.pid.into()),
+                text(&holder.host),
+                SqlValue::Integer(nanos(holder.since)),
+                SqlValue::Integer(micros(self.lease_time)),
+                client,
+                SqlValue::Integer(max),
+            ],
+        ));
+        let answers = connection.transact_on_leases(is_synced, &statements)?;
+        let taken = match answers.last().and_then(|rows| rows.first()) {
+            Some(row) => Ok(integer(&PostgresRow(row), 0)?),
+            None => Err(refusal(&*connection, id, holder)?),
+        };
         self.is_away.store(false, Ordering::Release);
         match taken {
             Ok(token) => {
@@ -203,26 +226,19 @@ impl Leases {
         }
         let tokens: Vec<String> = leases.keys().map(i64::to_string).collect();
         let sent = boot_time();
-        let mut renewed = Vec::with_capacity(leases.len());
-        in_transaction(connection, |session| {
-            // A row that another process is taking over is skipped: it must not delay the others.
-            session.query(
-                "UPDATE leases SET expires = clock_timestamp() + CAST(?2 AS BIGINT)::float8 * interval '1 microsecond'
-                 WHERE token IN (
-                     SELECT token FROM leases
-                     WHERE token IN (SELECT CAST(json_array_elements_text(CAST(?1 AS TEXT)::json) AS BIGINT))
-                     FOR NO KEY UPDATE SKIP LOCKED
-                 ) RETURNING token",
-                &[
-                    SqlValue::Text(format!("[{}]", tokens.join(",")).into()),
-                    SqlValue::Integer(micros(self.lease_time)),
-                ],
-                &mut |row| {
-                    renewed.push(integer(row, 0)?);
-                    Ok(())
-                },
-            )
-        })?;
+        let renew = SqlStatement::new(
+            RENEW,
+            vec![
+                SqlValue::Text(format!("[{}]", tokens.join(",")).into()),
+                SqlValue::Integer(micros(self.lease_time)),
+            ],
+        );
+        let answers = connection.transact_on_leases(true, &[renew])?;
+        let renewed: Vec<i64> = answers
+            .iter()
+            .flatten()
+            .map(|row| integer(&PostgresRow(row), 0))
+            .collect::<Result<_, _>>()?;
         self.is_away.store(false, Ordering::Release);
         for time in renewed.iter().filter_map(|token| leases.get(token)) {
             time.set(sent, self.lease_time);
@@ -234,18 +250,16 @@ impl Leases {
     fn renew_one(&self, lease: &PostgresLease) -> Result<(), QueryError> {
         let mut connection = self.connection();
         let sent = boot_time();
-        let renewed = in_transaction(&mut connection, |session| {
-            session.execute(
-                "UPDATE leases SET expires = clock_timestamp() + CAST(?3 AS BIGINT)::float8 * interval '1 microsecond'
-                 WHERE run = ?1 AND token = ?2",
-                &[
-                    text(lease.run.as_str()),
-                    SqlValue::Integer(lease.token),
-                    SqlValue::Integer(micros(self.lease_time)),
-                ],
-            )
-        })?;
-        if renewed == 0 {
+        let renew = SqlStatement::new(
+            RENEW_ONE,
+            vec![
+                text(lease.run.as_str()),
+                SqlValue::Integer(lease.token),
+                SqlValue::Integer(micros(self.lease_time)),
+            ],
+        );
+        let renewed = connection.transact_on_leases(true, &[renew])?;
+        if renewed.iter().all(Vec::is_empty) {
             return Err(superseded_error(&lease.run));
         }
         lease.certain_until.set(sent, self.lease_time);
@@ -260,12 +274,9 @@ impl Leases {
         if self.is_away.load(Ordering::Acquire) {
             return Ok(());
         }
-        let released = in_transaction(&mut connection, |session| {
-            session.execute(
-                "DELETE FROM leases WHERE run = ?1 AND token = ?2",
-                &[text(run.as_str()), SqlValue::Integer(token)],
-            )
-        });
+        let params = vec![text(run.as_str()), SqlValue::Integer(token)];
+        // A row that is there again after a crash of the server expires.
+        let released = connection.transact_on_leases(false, &[SqlStatement::new(RELEASE, params)]);
         self.is_away.store(released.is_err(), Ordering::Release);
         released.map(drop)
     }
@@ -289,22 +300,17 @@ enum LeaseRefusal {
     ClientBusy(u64),
 }
 
-/// Returns true if the client may have one more lease beside those of other runs. Leases of a client begin one after the other, so that
-/// two processes cannot both take the last one.
-fn admits(session: &dyn SqlSession, run: &RunId, limit: &ClientLimit) -> Result<bool, QueryError> {
-    let ignore = &mut |_: &dyn SqlRow| Ok(());
-    session.query(
-        "SELECT pg_advisory_xact_lock(hashtextextended(?1, 0))",
-        &[text(&format!("planwright client {}", limit.client))],
-        ignore,
-    )?;
-    let leased = first(
-        session,
-        "SELECT count(*) FROM leases WHERE client = ?1 AND run <> ?2 AND clock_timestamp() < expires",
-        &[text(&limit.client), text(run.as_str())],
-        |row| integer(row, 0),
-    )?;
-    Ok(leased.unwrap_or(0).unsigned_abs() < limit.max)
+/// Returns the reason why a run was not leased.
+fn refusal(
+    session: &dyn SqlSession,
+    id: &RunId,
+    holder: &LeaseHolder,
+) -> Result<LeaseRefusal, QueryError> {
+    let other = holders(session, &[id])?.pop().flatten();
+    Ok(match (&holder.client, other) {
+        (Some(limit), None) => LeaseRefusal::ClientBusy(limit.max),
+        (_, other) => LeaseRefusal::Leased(other),
+    })
 }
 
 /// Returns the processes that have leased the runs.
@@ -340,22 +346,6 @@ fn leased_error(run: &RunId, holder: LeaseHolder) -> QueryError {
     })
 }
 
-/// Runs `work` in a separate transaction, which waits for no change and no append.
-fn in_transaction<T>(
-    connection: &mut PostgresConnection,
-    work: impl FnOnce(&PostgresConnection) -> Result<T, QueryError>,
-) -> Result<T, QueryError> {
-    connection.begin_plain()?;
-    let result = match work(connection) {
-        Ok(result) => connection.commit().map(|()| result),
-        Err(error) => Err(error),
-    };
-    if result.is_err() {
-        connection.roll_back();
-    }
-    result
-}
-
 impl fmt::Debug for Leases {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Leases").finish_non_exhaustive()
@@ -373,14 +363,14 @@ pub(crate) struct PostgresLease {
 
 impl RunLease for PostgresLease {
     fn verify(&self, session: &dyn SqlSession) -> Result<(), QueryError> {
-        // The lock of the row makes a process that takes the lease over wait for this transaction, but no renewal.
-        let found = first(
-            session,
-            "SELECT token FROM leases WHERE run = ?1 AND token = ?2 FOR KEY SHARE",
-            &[text(self.run.as_str()), SqlValue::Integer(self.token)],
-            |row| integer(row, 0),
-        )?;
+        let params = [text(self.run.as_str()), SqlValue::Integer(self.token)];
+        let found = first(session, VERIFY, &params, |row| integer(row, 0))?;
         found.map(drop).ok_or_else(|| superseded_error(&self.run))
+    }
+
+    fn query(&self) -> Option<SqlStatement<'_>> {
+        let params = vec![text(self.run.as_str()), SqlValue::Integer(self.token)];
+        Some(SqlStatement::required(VERIFY, params))
     }
 
     fn is_certain(&self) -> bool {

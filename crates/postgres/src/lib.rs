@@ -118,7 +118,13 @@ impl Database for PostgresDatabase {
     }
 
     fn lease(&self, id: &RunId, holder: &LeaseHolder) -> Result<Box<dyn RunLease>, StoreError> {
-        let lease = self.leases.take(id, holder);
+        let lease = self.leases.take(id, holder, true);
+        let lease = lease.map_err(|error| error.at(self.location()))?;
+        Ok(Box::new(lease))
+    }
+
+    fn lease_new(&self, id: &RunId, holder: &LeaseHolder) -> Result<Box<dyn RunLease>, StoreError> {
+        let lease = self.leases.take(id, holder, false);
         let lease = lease.map_err(|error| error.at(self.location()))?;
         Ok(Box::new(lease))
     }
@@ -133,6 +139,10 @@ impl Database for PostgresDatabase {
 
     fn version(&self) -> Result<i64, QueryError> {
         Ok(self.server.version())
+    }
+
+    fn request_version(&self) -> Result<i64, QueryError> {
+        Ok(self.server.request_version())
     }
 
     fn count_requests(

@@ -41,7 +41,14 @@ impl ClientRates {
             .unwrap_or_else(PoisonError::into_inner);
         let open = match connection.take() {
             Some(open) => open,
-            None => PostgresConnection::for_leases(&self.server)?,
+            None => {
+                let open = PostgresConnection::for_leases(&self.server)?;
+                // Each statement is a transaction. What a crash of the server loses of the counts, clients gain.
+                open.batch(
+                    "SET default_transaction_read_only TO off; SET synchronous_commit TO off",
+                )?;
+                open
+            }
         };
         let taken = take(&open, client, count, rate)?;
         // A connection that failed is not used again.

@@ -22,8 +22,8 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::PostgresOptions;
 use crate::values::query_error;
 
-/// The channel on which each commit is announced.
-pub(crate) const CHANNEL: &str = "planwright_commits";
+/// The channel on which a trigger of the tables announces requests to runs. Each commit is announced on another one.
+const REQUESTS: &str = "planwright_requests";
 
 /// The number of times that [`PostgresServer::silence`] fits into the time of a lease, so that a lease survives failed renewals.
 const SILENCES_PER_LEASE: u32 = 4;
@@ -41,6 +41,8 @@ pub(crate) struct PostgresServer {
     write_timeout: Duration,
     /// A number that grows with each commit, of any process, that this one has noticed.
     version: Arc<AtomicI64>,
+    /// The same for commits with requests to runs.
+    request_version: Arc<AtomicI64>,
     handle: Handle,
     /// The threads of the connections. `None` once this is dropped.
     runtime: Option<Runtime>,
@@ -80,6 +82,7 @@ impl PostgresServer {
             lease_time,
             write_timeout,
             version: Arc::default(),
+            request_version: Arc::default(),
             handle: runtime.handle().clone(),
             runtime: Some(runtime),
         })
@@ -93,6 +96,11 @@ impl PostgresServer {
     /// Returns a number that grows with each commit.
     pub(crate) fn version(&self) -> i64 {
         self.version.load(Ordering::Acquire)
+    }
+
+    /// Returns a number that grows with each commit that contains a request to a run.
+    pub(crate) fn request_version(&self) -> i64 {
+        self.request_version.load(Ordering::Acquire)
     }
 
     /// Returns the time after which the runs of a silent process count as interrupted.
@@ -133,12 +141,17 @@ impl PostgresServer {
     pub(crate) fn listen(&self) -> Result<(), QueryError> {
         let (config, tls, limit) = (self.config.clone(), self.tls.clone(), self.silence());
         let version = Arc::clone(&self.version);
+        let requests = Arc::clone(&self.request_version);
         let mut listener = self.wait(within(limit, listen(config.clone(), tls.clone())))?;
         self.handle.spawn(async move {
             loop {
                 let (client, mut notices) = listener;
-                while notices.recv().await.is_some() {
-                    version.fetch_add(1, Ordering::AcqRel);
+                while let Some(notice) = notices.recv().await {
+                    let noticed = match notice {
+                        Notice::Commit => &version,
+                        Notice::Request => &requests,
+                    };
+                    noticed.fetch_add(1, Ordering::AcqRel);
                 }
                 drop(client);
                 listener = loop {
@@ -152,6 +165,7 @@ impl PostgresServer {
                 };
                 // Commits may have been missed.
                 version.fetch_add(1, Ordering::AcqRel);
+                requests.fetch_add(1, Ordering::AcqRel);
             }
         });
         Ok(())
@@ -198,8 +212,15 @@ async fn connect(
     Ok((client, Box::pin(driver)))
 }
 
+/// Notice of a commit.
+enum Notice {
+    Commit,
+    /// It contains a request to a run.
+    Request,
+}
+
 /// A connection with notice of commits. The channel closes if the connection is lost.
-type Listener = (Client, UnboundedReceiver<()>);
+type Listener = (Client, UnboundedReceiver<Notice>);
 
 async fn listen(config: Config, tls: MakeRustlsConnect) -> Result<Listener, tokio_postgres::Error> {
     let (client, mut connection) = config.connect(tls).await?;
@@ -207,14 +228,20 @@ async fn listen(config: Config, tls: MakeRustlsConnect) -> Result<Listener, toki
     tokio::spawn(async move {
         let mut messages = poll_fn(move |context| connection.poll_message(context));
         while let Some(Ok(message)) = messages.next().await {
-            if let AsyncMessage::Notification(_) = message
-                && sender.send(()).is_err()
-            {
-                break;
+            if let AsyncMessage::Notification(notification) = message {
+                let notice = match notification.channel() {
+                    REQUESTS => Notice::Request,
+                    _ => Notice::Commit,
+                };
+                if sender.send(notice).is_err() {
+                    break;
+                }
             }
         }
     });
-    client.batch_execute(&format!("LISTEN {CHANNEL}")).await?;
+    client
+        .batch_execute(&format!("LISTEN planwright_commits; LISTEN {REQUESTS}"))
+        .await?;
     Ok((client, receiver))
 }
 

@@ -19,6 +19,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(25);
 /// The pause after the database could not be read.
 const ERROR_PAUSE: Duration = Duration::from_millis(100);
 
+/// A number of a database that changes with the commits that are watched.
+pub(crate) type Version = fn(&dyn Database) -> Result<i64, QueryError>;
+
 /// A change, or the reason why no more are reported.
 type Change = Result<(), StoreError>;
 
@@ -60,13 +63,13 @@ struct Poller {
 }
 
 impl Poller {
-    fn start(database: Arc<dyn Database>) -> Result<Self, StoreError> {
+    fn start(database: Arc<dyn Database>, version: Version) -> Result<Self, StoreError> {
         let (sender, changes) = watch::channel(Ok(()));
         let (watched, unwatched) = mpsc::channel();
         let location = database.location().to_owned();
         let thread = thread::Builder::new()
             .name("planwright-changes".to_owned())
-            .spawn(move || poll(&*database, &sender, &unwatched));
+            .spawn(move || poll(&*database, version, &sender, &unwatched));
         let thread = thread.map_err(|error| QueryError::failed(error.to_string()).at(&location))?;
         Ok(Self {
             changes,
@@ -86,10 +89,15 @@ impl Drop for Poller {
     }
 }
 
-fn poll(database: &dyn Database, sender: &watch::Sender<Change>, unwatched: &Receiver<()>) {
+fn poll(
+    database: &dyn Database,
+    version: Version,
+    sender: &watch::Sender<Change>,
+    unwatched: &Receiver<()>,
+) {
     let mut last = None;
     loop {
-        match database.version() {
+        match version(database) {
             Ok(version) => {
                 if last.replace(version) != Some(version) {
                     drop(sender.send_replace(Ok(())));
@@ -111,8 +119,12 @@ fn poll(database: &dyn Database, sender: &watch::Sender<Change>, unwatched: &Rec
 pub(crate) struct PollerSlot(Mutex<Weak<Poller>>);
 
 impl PollerSlot {
-    /// Watches `database` for changes, with the thread of the other watchers if there is one.
-    pub(crate) fn watch(&self, database: &Arc<dyn Database>) -> Result<ChangeWatcher, StoreError> {
+    /// Watches `version` of `database`, with the thread of the other watchers of this slot if there is one.
+    pub(crate) fn watch(
+        &self,
+        database: &Arc<dyn Database>,
+        version: Version,
+    ) -> Result<ChangeWatcher, StoreError> {
         let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let running = slot
             .upgrade()
@@ -120,7 +132,7 @@ impl PollerSlot {
         let poller = match running {
             Some(poller) => poller,
             None => {
-                let poller = Arc::new(Poller::start(Arc::clone(database))?);
+                let poller = Arc::new(Poller::start(Arc::clone(database), version)?);
                 // Weak, so that the thread ends with the last watcher, and a store without watchers is never polled.
                 *slot = Arc::downgrade(&poller);
                 poller

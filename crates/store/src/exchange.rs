@@ -15,10 +15,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::database::{QueryError, SqlSession, params};
 use crate::decisions::{self, DecisionRow};
 use crate::error::StoreError;
+use crate::run::batch::{EntryBatch, EntryRow, insert_batch, insert_blobs, update_run};
 use crate::run::{self, NewRun, unreadable};
 use crate::store::Store;
 use crate::values::{self, from_nanos, to_i64};
-use crate::writer::{EntryBatch, EntryRow, insert_batch, insert_blobs, update_run};
 
 /// The number of entries that one query reads.
 const ENTRIES_PER_READ: i64 = 512;

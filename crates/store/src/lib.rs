@@ -58,10 +58,10 @@ pub use pins::{
     PinnedTool, ServerIdentity, StoredDefinition, tools_digest,
 };
 pub use plans::{NewPlan, SavedPlan, StoredPlan};
+pub use run::batch::RunState;
 pub use run::requests::{PendingRequests, PlanApproval};
 pub use run::{
     InterruptedRun, JournalEntries, LeasedRun, NewRun, Prune, PruneReport, RunFilter, RunInfo,
     ServerProcess, register_server_process, unregister_server_process,
 };
 pub use store::Store;
-pub use writer::RunState;

@@ -40,7 +40,8 @@ struct Inner {
     readers: Mutex<Readers>,
     /// Notified when a read connection is returned.
     returned: Condvar,
-    poller: PollerSlot,
+    changes: PollerSlot,
+    requests: PollerSlot,
     /// The seal key, once it was read: it never changes.
     seal_key: OnceLock<SealKey>,
     database: Arc<dyn Database>,
@@ -78,7 +79,8 @@ impl Store {
             writer: StoreWriter::start(Arc::clone(&database), connection)?,
             readers: Mutex::default(),
             returned: Condvar::new(),
-            poller: PollerSlot::default(),
+            changes: PollerSlot::default(),
+            requests: PollerSlot::default(),
             seal_key: OnceLock::new(),
             database,
         })))
@@ -146,7 +148,21 @@ impl Store {
     ///
     /// [`StoreError::File`] if the system has no thread for it.
     pub fn watch_changes(&self) -> Result<ChangeWatcher, StoreError> {
-        self.0.poller.watch(&self.0.database)
+        let database = &self.0.database;
+        self.0
+            .changes
+            .watch(database, |database| database.version())
+    }
+
+    /// Watches for requests to any run. The first one is reported at once, and other changes may be reported, too.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::File`] if the system has no thread for it.
+    pub fn watch_requests(&self) -> Result<ChangeWatcher, StoreError> {
+        let database = &self.0.database;
+        let version = |database: &dyn Database| database.request_version();
+        self.0.requests.watch(database, version)
     }
 
     /// Runs `work` on a thread for blocking work. It has to be called in a tokio runtime.

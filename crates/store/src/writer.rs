@@ -1,10 +1,8 @@
-//! The writer thread: all writes pass through it, and queued journal entries share a transaction; and the batches of encoded entries that it
-//! writes, with their checksums and totals.
+//! The writer thread: all writes pass through it, and queued journal entries share a transaction.
 //!
 //! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/store.md#sqlite-with-one-writer-thread).
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{self, AtomicBool};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -12,21 +10,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use planwright_core::Value;
-use planwright_engine::journal::{Entry, Record};
-use planwright_engine::{JournalError, RunId, RunStatus, StepStatus};
-use planwright_format::duration_nanos;
-use planwright_format::journal::{Blob, BlobLoader, decode_record, encode_record};
-use sha2::{Digest as _, Sha256};
+use planwright_engine::{JournalError, RunId};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::database::{
-    Database, QueryCause, QueryError, RunLease, SqlSession, SqlValue, StoreConnection, ToSql,
-    TransactionKind, finish_transaction, in_transaction, params,
+    Database, QueryCause, QueryError, RunLease, SqlSession, SqlStatement, StoreConnection,
+    TransactionKind, finish_transaction, in_transaction,
 };
 use crate::error::StoreError;
-use crate::run::count_entries;
+use crate::run::batch::{
+    AppendStatements, EntryBatch, RunTotals, has_batch, insert_batch, insert_blobs, next_entry,
+    update_run,
+};
 use crate::values::to_i64;
 
 /// A request to write entries of one run.
@@ -59,6 +55,14 @@ pub(crate) struct JournalPosition {
     pub(crate) totals: RunTotals,
     /// The first failure, after which nothing is written.
     pub(crate) failure: Option<JournalError>,
+}
+
+impl JournalPosition {
+    /// Advances behind the entries of `batch`.
+    fn advance(&mut self, batch: &EntryBatch) {
+        self.next += to_i64(batch.rows.len());
+        self.totals = self.totals.then(batch.totals);
+    }
 }
 
 impl JournalProgress {
@@ -94,11 +98,11 @@ struct WriteTarget<'a> {
 }
 
 impl WriteTarget<'_> {
-    /// Begins a writing transaction. It waits for an unreachable database.
-    fn begin(&mut self) -> Result<(), QueryError> {
+    /// Begins a transaction. It waits for an unreachable database.
+    fn begin(&mut self, kind: TransactionKind) -> Result<(), QueryError> {
         let mut deadline = RetryDeadline::new(self);
         loop {
-            match self.connection.begin(TransactionKind::Write) {
+            match self.connection.begin(kind) {
                 Err(error) if error.is_transient() && deadline.wait() => {}
                 begun => return begun,
             }
@@ -212,7 +216,7 @@ impl StoreWriter {
         change: impl FnOnce(&dyn SqlSession) -> Result<T, QueryError> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.submit(Job::Change, move |to| {
-            to.begin()?;
+            to.begin(TransactionKind::Write)?;
             finish_transaction(to.connection, change)
         })
     }
@@ -224,7 +228,7 @@ impl StoreWriter {
         change: impl FnOnce(&dyn StoreConnection) -> Result<T, QueryError> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.submit(Job::Change, move |to| {
-            to.begin()?;
+            to.begin(TransactionKind::Write)?;
             let mut result = change(&*to.connection);
             if result.is_ok() && !is_dry {
                 result = to.connection.commit().and(result);
@@ -242,9 +246,25 @@ impl StoreWriter {
         &self,
         change: impl FnOnce(&dyn SqlSession) -> Result<T, QueryError> + Send + 'static,
     ) -> Result<T, StoreError> {
+        self.run_unsynced(TransactionKind::Write, change)
+    }
+
+    /// Adds a run, as an [unsynced](Self::change_unsynced) change that may overlap with appends and with other new runs.
+    pub(crate) fn add_run<T: Send + 'static>(
+        &self,
+        add: impl FnOnce(&dyn SqlSession) -> Result<T, QueryError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.run_unsynced(TransactionKind::Append, add)
+    }
+
+    fn run_unsynced<T: Send + 'static>(
+        &self,
+        kind: TransactionKind,
+        change: impl FnOnce(&dyn SqlSession) -> Result<T, QueryError> + Send + 'static,
+    ) -> Result<T, StoreError> {
         self.submit(Job::UnsyncedChange, move |to| {
             to.connection.set_synced(false)?;
-            let begun = to.begin();
+            let begun = to.begin(kind);
             let result = begun.and_then(|()| finish_transaction(to.connection, change));
             to.connection.set_synced(true)?;
             result
@@ -401,6 +421,18 @@ fn insert_in_transaction(
     attempt: Attempt,
 ) -> Result<(), QueryError> {
     let mut before = Vec::with_capacity(group.len());
+    // After a lost connection, the entries that are there are compared, which takes several steps.
+    if attempt == Attempt::First {
+        let appended = match append_statements(group, &mut before) {
+            Some(statements) => to.connection.try_append(&statements),
+            None => Ok(false),
+        };
+        if matches!(appended, Ok(true)) {
+            return Ok(());
+        }
+        restore_positions(group, &mut before);
+        appended?;
+    }
     let database = to.database;
     let result = in_transaction(to.connection, TransactionKind::Append, |session| {
         // The check is a part of the transaction: a commit to a file that was removed meanwhile would succeed and be lost.
@@ -408,12 +440,42 @@ fn insert_in_transaction(
         insert_entries(session, group, attempt, &mut before)
     });
     if result.is_err() {
-        // In reverse order: a run may have several requests in the group, and its first state must win.
-        for (append, state) in group.iter().zip(before).rev() {
-            *append.progress.state() = state;
-        }
+        restore_positions(group, &mut before);
     }
     result
+}
+
+/// Resets the journals of `group` to the positions `before` their requests.
+fn restore_positions(group: &[EncodedAppend], before: &mut Vec<JournalPosition>) {
+    // In reverse order: a run may have several requests in the group, and its first state must win.
+    for (append, state) in group.iter().zip(before.drain(..)).rev() {
+        *append.progress.state() = state;
+    }
+}
+
+/// Returns the statements that append `group`, and advances its journals; `None` if the statements depend on what the database contains, or
+/// the leases are not rows of it.
+fn append_statements<'a>(
+    group: &'a [EncodedAppend],
+    before: &mut Vec<JournalPosition>,
+) -> Option<Vec<SqlStatement<'a>>> {
+    let mut statements = AppendStatements::new();
+    for append in group {
+        let (run, batch) = (append.progress.run, &append.batch);
+        let lease = append.progress.lease.query()?;
+        let mut state = append.progress.state();
+        before.push(state.clone());
+        statements.add(run, state.next, batch, lease);
+        state.advance(batch);
+        if batch.changes_run() {
+            // The ended steps of a resumed run are counted in the database.
+            if 1 < state.totals.processes {
+                return None;
+            }
+            statements.update_run(run, &state.totals);
+        }
+    }
+    Some(statements.finish())
 }
 
 fn insert_entries(
@@ -432,11 +494,8 @@ fn insert_entries(
             insert_batch(session, run, state.next, batch)
                 .map_err(|error| conflict_error(error, &append.progress.id, attempt))?;
         }
-        state.next += to_i64(batch.rows.len());
-        state.totals = state.totals.then(batch.totals);
-        // Updating the row with each commit would write one more page each time. Readers count the entries of a run in progress
-        // instead.
-        if batch.totals.state.is_some() || batch.totals.steps.is_some() {
+        state.advance(batch);
+        if batch.changes_run() {
             update_run(session, run, &state.totals)?;
         }
     }
@@ -505,255 +564,4 @@ fn write_until_closed(to: &mut WriteTarget<'_>, jobs: &Receiver<Job>) {
         }
         write_group(to, &mut group);
     }
-}
-
-/// An encoded entry.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct EntryRow {
-    pub(crate) at_ns: i64,
-    pub(crate) turn: i64,
-    pub(crate) kind: String,
-    pub(crate) body: String,
-}
-
-impl EntryRow {
-    /// Decodes the entry; `load` provides its large values.
-    pub(crate) fn decode(&self, load: BlobLoader<'_>) -> Result<Entry, String> {
-        let record = decode_record(&self.kind, &self.body, load)?;
-        Ok(Entry {
-            at: Duration::from_nanos(self.at_ns.unsigned_abs()),
-            turn: self.turn.unsigned_abs(),
-            record,
-        })
-    }
-
-    /// Returns the checksum of the row as the entry `number` of the run with the key `run`: the first eight bytes of the SHA-256
-    /// over all columns. It detects damage, not forgery: a program that writes into the store can write checksums as well.
-    pub(crate) fn checksum(&self, run: i64, number: i64) -> i64 {
-        let mut hash = Sha256::new();
-        for number in [run, number, self.at_ns, self.turn] {
-            hash.update(number.to_le_bytes());
-        }
-        hash.update(self.kind.as_bytes());
-        // No kind has a zero byte, so different rows have different bytes.
-        hash.update([0]);
-        hash.update(self.body.as_bytes());
-        let digest: [u8; 32] = hash.finalize().into();
-        i64::from_le_bytes(digest.first_chunk().copied().unwrap_or_default())
-    }
-}
-
-/// Encoded entries that are written together, with the large values that they refer to.
-#[derive(Debug, Default)]
-pub(crate) struct EntryBatch {
-    pub(crate) rows: Vec<EntryRow>,
-    pub(crate) blobs: Vec<Blob>,
-    pub(crate) totals: RunTotals,
-}
-
-impl EntryBatch {
-    /// Encodes entries.
-    pub(crate) fn encode(entries: &[Entry]) -> Result<Self, String> {
-        let mut batch = Self {
-            rows: Vec::with_capacity(entries.len()),
-            ..Self::default()
-        };
-        for entry in entries {
-            batch.totals.add(entry);
-            let (kind, body) = encode_record(&entry.record, &mut batch.blobs)?;
-            batch.rows.push(EntryRow {
-                at_ns: to_i64(duration_nanos(entry.at)),
-                turn: to_i64(entry.turn),
-                kind: kind.to_owned(),
-                body,
-            });
-        }
-        Ok(batch)
-    }
-}
-
-/// The totals of a run's entries, or of a part of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct RunTotals {
-    /// The number of processes that have driven the run.
-    pub(crate) processes: i64,
-    /// The number of times that a step has ended. In a run of one process, each step ends once.
-    pub(crate) done: i64,
-    /// The number of calls that were sent.
-    pub(crate) calls: i64,
-    /// The time of the last entry.
-    pub(crate) last_ns: i64,
-    /// The number of steps of the plan, if these entries changed it.
-    pub(crate) steps: Option<i64>,
-    /// The state of the run, if these entries changed it.
-    pub(crate) state: Option<RunState>,
-}
-
-/// The state of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RunState {
-    /// The run is in progress, or, if no process has leased it, was interrupted.
-    Open,
-    /// The last process that drove the run ended it with this status.
-    Ended(RunStatus),
-}
-
-impl RunState {
-    /// Returns the keyword in the column `status`.
-    pub(crate) fn keyword(self) -> Option<&'static str> {
-        match self {
-            Self::Open => None,
-            Self::Ended(status) => Some(status.as_str()),
-        }
-    }
-}
-
-impl RunTotals {
-    pub(crate) fn add(&mut self, entry: &Entry) {
-        self.last_ns = to_i64(duration_nanos(entry.at));
-        match &entry.record {
-            Record::Opened { header, .. } => {
-                self.processes += 1;
-                self.state = Some(RunState::Open);
-                // A process may resume the run with another plan than it began with.
-                let steps = header.get("steps").and_then(Value::as_u64);
-                self.steps = steps
-                    .and_then(|steps| i64::try_from(steps).ok())
-                    .or(self.steps);
-            }
-            Record::Ended { status } => self.state = Some(RunState::Ended(*status)),
-            Record::Extended { steps, .. } => self.steps = i64::try_from(*steps).ok(),
-            Record::Sent { .. } => self.calls += 1,
-            Record::Settled { at, status, .. } => {
-                let is_over = matches!(
-                    status,
-                    StepStatus::Succeeded | StepStatus::Failed | StepStatus::Skipped
-                );
-                // Steps of inner plans, items and rounds are parts of a step of the plan.
-                let is_whole = at.inside.is_none() && at.item.is_none() && at.round.is_none();
-                self.done += i64::from(is_over && is_whole);
-            }
-            Record::Answered { .. }
-            | Record::Aborted { .. }
-            | Record::Asked { .. }
-            | Record::Decided { .. }
-            | Record::Chosen { .. }
-            | Record::TimerFired { .. }
-            | Record::Closed
-            | Record::Draining
-            | Record::Cancelled
-            | Record::OutOfTime
-            | Record::Paused { .. }
-            | Record::Resumed => {}
-        }
-    }
-
-    /// Combines these totals with those of later entries.
-    fn then(self, later: Self) -> Self {
-        Self {
-            processes: self.processes + later.processes,
-            done: self.done + later.done,
-            calls: self.calls + later.calls,
-            last_ns: later.last_ns,
-            steps: later.steps.or(self.steps),
-            state: later.state.or(self.state),
-        }
-    }
-}
-
-/// Inserts the blobs of all batches of a transaction. They are sorted by digest, so that two transactions with the same blobs
-/// cannot wait for each other forever.
-pub(crate) fn insert_blobs<'a>(
-    session: &dyn SqlSession,
-    batches: impl Iterator<Item = &'a EntryBatch>,
-) -> Result<(), QueryError> {
-    let blobs = batches.flat_map(|batch| &batch.blobs);
-    let blobs: BTreeMap<_, _> = blobs.map(|blob| (&blob.digest.0, &blob.json)).collect();
-    // Other entries, also of other runs, may have stored the same value already.
-    session.execute_each(
-        "INSERT INTO blobs (digest, json) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
-        &mut blobs
-            .into_iter()
-            .map(|(digest, json)| vec![digest.to_sql(), json.to_sql()]),
-    )
-}
-
-/// Inserts entries of a run, numbered from `from`, whose blobs are [inserted](insert_blobs).
-pub(crate) fn insert_batch(
-    session: &dyn SqlSession,
-    run: i64,
-    from: i64,
-    batch: &EntryBatch,
-) -> Result<(), QueryError> {
-    for blob in &batch.blobs {
-        session.execute(
-            "INSERT INTO uses (run, digest) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
-            params![run, blob.digest.0],
-        )?;
-    }
-    session.execute_each(
-        "INSERT INTO entries (run, number, at_ns, turn, kind, body, checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        &mut (from..).zip(&batch.rows).map(|(number, row)| {
-            vec![
-                SqlValue::Integer(run),
-                SqlValue::Integer(number),
-                row.at_ns.to_sql(),
-                row.turn.to_sql(),
-                row.kind.to_sql(),
-                row.body.to_sql(),
-                SqlValue::Integer(row.checksum(run, number)),
-            ]
-        }),
-    )
-}
-
-/// Returns true if the entries of a run from `from` on begin with this batch. Further batches may follow it.
-fn has_batch(
-    session: &dyn SqlSession,
-    run: i64,
-    from: i64,
-    batch: &EntryBatch,
-) -> Result<bool, QueryError> {
-    let found: Vec<Option<i64>> = session.rows(
-        "SELECT checksum FROM entries WHERE run = ?1 AND ?2 <= number ORDER BY number LIMIT ?3",
-        params![run, from, to_i64(batch.rows.len())],
-        |row| row.get::<Option<i64>>(0),
-    )?;
-    let expected = (from..).zip(&batch.rows);
-    Ok(expected
-        .map(|(number, row)| Some(row.checksum(run, number)))
-        .eq(found))
-}
-
-/// Returns the number of the next entry of a run, or `None` if the run is not in the store.
-fn next_entry(session: &dyn SqlSession, run: i64) -> Result<Option<i64>, QueryError> {
-    session.row(
-        "SELECT (SELECT coalesce(max(number) + 1, 0) FROM entries WHERE run = ?1) FROM runs WHERE key = ?1",
-        params![run],
-        |row| row.get(0),
-    )
-}
-
-/// Updates the totals in the row of a run.
-pub(crate) fn update_run(
-    session: &dyn SqlSession,
-    run: i64,
-    totals: &RunTotals,
-) -> Result<(), QueryError> {
-    // The steps of a run that was resumed may have ended before, too.
-    let done = match totals.processes {
-        ..=1 => totals.done,
-        2.. => to_i64(count_entries(session, run)?.done),
-    };
-    session
-        .execute("UPDATE runs SET done = ?2, calls = ?3, duration_ns = ?4, status = ?5, steps = coalesce(?6, steps)
-             WHERE key = ?1", params![
-            run,
-            done,
-            totals.calls,
-            totals.last_ns,
-            totals.state.and_then(RunState::keyword),
-            totals.steps
-        ])?;
-    Ok(())
 }

@@ -268,27 +268,35 @@ impl RunRequests {
         }
     }
 
-    async fn follow(&self, cancel: &(dyn Fn() + Send + Sync)) -> Result<(), StoreError> {
+    /// Waits until the run is stored, and returns the process that drives it; `None` if it is over.
+    async fn stored_holder(&self) -> Result<Option<LeaseHolder>, StoreError> {
         let mut changes = self.store.watch_changes()?;
+        loop {
+            changes.next().await?;
+            let run = self.run.clone();
+            let info = self
+                .store
+                .run_blocking(move |store| store.run(run.as_str()));
+            match info.await {
+                Ok(RunInfo { holder, .. }) => return Ok(holder),
+                // A run whose plan is still being written is stored later.
+                Err(StoreError::Missing { .. }) => tokio::time::sleep(READ_PAUSE).await,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    async fn follow(&self, cancel: &(dyn Fn() + Send + Sync)) -> Result<(), StoreError> {
         let holder = match &self.holder {
             Some(holder) => holder.clone(),
-            None => loop {
-                changes.next().await?;
-                let run = self.run.clone();
-                let info = self
-                    .store
-                    .run_blocking(move |store| store.run(run.as_str()));
-                match info.await {
-                    Ok(RunInfo { holder, .. }) => match holder {
-                        Some(holder) => break holder,
-                        None => return Ok(()),
-                    },
-                    // A run whose plan is still being written is stored later.
-                    Err(StoreError::Missing { .. }) => tokio::time::sleep(READ_PAUSE).await,
-                    Err(error) => return Err(error),
-                }
+            None => match self.stored_holder().await? {
+                Some(holder) => holder,
+                None => return Ok(()),
             },
         };
+        // Before the first read, so that no request is missed.
+        let mut changes = self.store.watch_requests()?;
+        changes.next().await?;
         loop {
             let (run, holder, consent) = (self.run.clone(), holder.clone(), self.consent.clone());
             let pending = self

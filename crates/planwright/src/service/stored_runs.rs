@@ -10,9 +10,7 @@ use planwright_dialects::native::Native;
 use planwright_engine::journal::Entry;
 use planwright_engine::{Approver, Decision};
 use planwright_engine::{Backends, RunId};
-use planwright_store::{
-    EntryWatcher, LeaseHolder, RunFilter, RunInfo, Store, StoreError,
-};
+use planwright_store::{EntryWatcher, LeaseHolder, RunFilter, RunInfo, Store, StoreError};
 
 use super::store_link::now;
 use super::{Error, Planwright, Run, RunStorage, RunView, Tools};

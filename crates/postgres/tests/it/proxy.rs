@@ -5,8 +5,8 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// The end of the message that commits entries.
-const COMMIT: &[u8] = b"; COMMIT";
+/// The message that commits entries: its kind, its length, and its text.
+const COMMIT: &[u8] = b"Q\0\0\0\x26NOTIFY planwright_commits; COMMIT\0";
 /// The answer to it.
 const COMMITTED: &[u8] = b"COMMIT\0";
 
@@ -124,8 +124,19 @@ fn connect(shared: &Arc<Shared>, client: TcpStream, server: &str) {
     thread::spawn(move || {
         let mut buffer = vec![0; 1 << 16];
         while let Ok(length @ 1..) = from_client.read(&mut buffer) {
-            let message = buffer.get(..length).unwrap_or_default();
-            match fate(&requests, message) {
+            let mut message = buffer.get(..length).unwrap_or_default();
+            let fate = fate(&requests, message);
+            if fate.is_some()
+                && let Some(commit) = position(message, COMMIT)
+            {
+                // The server gets the statements of the transaction, which come with the commit, in any case.
+                let (statements, rest) = message.split_at(commit);
+                message = rest;
+                if to_server.write_all(statements).is_err() {
+                    break;
+                }
+            }
+            match fate {
                 Some(Fate::Unanswered) => *loses.lock().unwrap() = true,
                 Some(Fate::Late) => {
                     let _ = from_client.shutdown(Shutdown::Both);
@@ -178,5 +189,11 @@ fn fate(shared: &Shared, message: &[u8]) -> Option<Fate> {
 }
 
 fn contains(message: &[u8], part: &[u8]) -> bool {
-    message.windows(part.len()).any(|window| window == part)
+    position(message, part).is_some()
+}
+
+fn position(message: &[u8], part: &[u8]) -> Option<usize> {
+    message
+        .windows(part.len())
+        .position(|window| window == part)
 }

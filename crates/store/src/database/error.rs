@@ -66,7 +66,8 @@ impl QueryError {
     }
 
     /// Returns true if the same transaction may succeed if it is repeated.
-    pub(crate) fn is_transient(&self) -> bool {
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
         match self {
             Self::Store(_) => false,
             Self::Database(error) => error.cause == QueryCause::Transient,

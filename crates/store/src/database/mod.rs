@@ -16,7 +16,7 @@ use crate::error::{LeaseHolder, StoreError};
 
 pub use crate::file::create_own_folder;
 pub use error::{DatabaseError, QueryCause, QueryError};
-pub use session::{RowReader, SqlRow, SqlSession, SqlValue};
+pub use session::{RowReader, SqlRow, SqlSession, SqlStatement, SqlValue};
 pub(crate) use session::{ToSql, params};
 
 /// A database that a store can use.
@@ -48,6 +48,16 @@ pub trait Database: Debug + Send + Sync {
     /// [`StoreError::Leased`] if another process, or another part of this one, has leased it; [`StoreError::File`].
     fn lease(&self, id: &RunId, holder: &LeaseHolder) -> Result<Box<dyn RunLease>, StoreError>;
 
+    /// Leases a run that is being created. Unlike [the lease](Self::lease) of a run that exists, it may be lost in a crash of the machine
+    /// until the first entries of the run are stored: then the run is lost, too.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`lease`](Self::lease).
+    fn lease_new(&self, id: &RunId, holder: &LeaseHolder) -> Result<Box<dyn RunLease>, StoreError> {
+        self.lease(id, holder)
+    }
+
     /// Returns the process that has leased each of the runs. `session` is in a transaction that reads.
     ///
     /// # Errors
@@ -65,6 +75,16 @@ pub trait Database: Debug + Send + Sync {
     ///
     /// [`QueryError`].
     fn version(&self) -> Result<i64, QueryError>;
+
+    /// Returns a number that changes, as [`version`](Self::version) does, with each commit that may contain a request to a run. It may
+    /// leave out other commits.
+    ///
+    /// # Errors
+    ///
+    /// [`QueryError`].
+    fn request_version(&self) -> Result<i64, QueryError> {
+        self.version()
+    }
 
     /// Returns true if processes of several machines use the database.
     fn is_shared(&self) -> bool;
@@ -107,6 +127,12 @@ pub trait RunLease: Debug + Send + Sync {
     /// [`QueryError`] if another process may have leased the run.
     fn verify(&self, session: &dyn SqlSession) -> Result<(), QueryError>;
 
+    /// Returns the query of [`verify`](Self::verify), which finds a row unless the lease has been lost; `None` if the lease is not a row of
+    /// the database.
+    fn query(&self) -> Option<SqlStatement<'_>> {
+        None
+    }
+
     /// Returns true if no other process can have leased the run at this moment. It does not query the database.
     fn is_certain(&self) -> bool;
 
@@ -137,6 +163,17 @@ pub trait StoreConnection: SqlSession + Debug + Send {
     ///
     /// [`QueryError`]; a transient one, without a wait, if the database cannot be reached.
     fn begin(&mut self, kind: TransactionKind) -> Result<(), QueryError>;
+
+    /// Executes statements in one [`TransactionKind::Append`] and commits it, without a wait between them. Returns false, without a
+    /// change, if that is no gain for the database or if it refuses them, as it does if a [required](SqlStatement::is_required) row is
+    /// missing: a transaction that executes them one by one finds the reason.
+    ///
+    /// # Errors
+    ///
+    /// A transient [`QueryError`]. Then it is uncertain whether the transaction was committed.
+    fn try_append(&mut self, _statements: &[SqlStatement<'_>]) -> Result<bool, QueryError> {
+        Ok(false)
+    }
 
     /// Commits the transaction: after that it survives a crash.
     ///

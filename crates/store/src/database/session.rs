@@ -20,6 +20,39 @@ pub enum SqlValue<'a> {
     Bytes(Cow<'a, [u8]>),
 }
 
+/// A statement with its parameters.
+#[derive(Clone, Debug)]
+pub struct SqlStatement<'a> {
+    /// The text.
+    pub sql: &'static str,
+    /// The values of its parameters.
+    pub params: Vec<SqlValue<'a>>,
+    /// True if it is a query that has to find a row.
+    pub is_required: bool,
+}
+
+impl<'a> SqlStatement<'a> {
+    /// A statement whose result is not checked.
+    #[must_use]
+    pub fn new(sql: &'static str, params: Vec<SqlValue<'a>>) -> Self {
+        Self {
+            sql,
+            params,
+            is_required: false,
+        }
+    }
+
+    /// A query that has to find a row.
+    #[must_use]
+    pub fn required(sql: &'static str, params: Vec<SqlValue<'a>>) -> Self {
+        Self {
+            sql,
+            params,
+            is_required: true,
+        }
+    }
+}
+
 /// A row of a result.
 pub trait SqlRow {
     /// Returns the value of the column `index`, counted from 0.

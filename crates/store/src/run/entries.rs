@@ -7,12 +7,12 @@ use planwright_engine::RunId;
 use planwright_engine::journal::{Entry, Record};
 use planwright_format::journal::{BlobRef, Digest, parse_value, resolve};
 
+use super::batch::EntryRow;
 use super::info;
 use crate::database::{QueryError, SqlSession, params};
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::values::to_i64;
-use crate::writer::EntryRow;
 
 /// The number of entries that one query reads.
 const ENTRIES_PER_READ: i64 = 512;

@@ -6,13 +6,13 @@ use std::time::{Duration, SystemTime};
 use planwright_core::{PlanDigest, Value};
 use planwright_engine::{RunId, RunStatus};
 
+use super::batch::RunState;
 use crate::database::{QueryError, SqlRow, SqlSession, params};
 use crate::error::LeaseHolder;
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::values;
 use crate::values::{from_nanos, run_id, to_i64, to_nanos, to_usize};
-use crate::writer::RunState;
 use planwright_format::journal::{JOURNAL_FORMAT, parse_value, run_status};
 
 /// The maximum number of ids that an error for an ambiguous selector names.

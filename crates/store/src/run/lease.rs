@@ -13,6 +13,7 @@ use planwright_format::journal::{JOURNAL_FORMAT, value_json};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use super::batch::{EntryBatch, RunTotals};
 use super::info;
 use super::requests::{self, CancelRequest};
 use super::server_processes::{self, ProcessFile, ServerProcess};
@@ -21,7 +22,6 @@ use crate::error::{FileProblem, LeaseHolder, StoreError};
 use crate::store::{Store, blocking};
 use crate::values::{self, to_i64, to_nanos, to_usize};
 use crate::writer::{AppendRequest, JournalPosition, JournalProgress};
-use crate::writer::{EntryBatch, RunTotals};
 
 /// The pause before an unreachable database is queried again about a lease.
 const CONFIRM_PAUSE: Duration = Duration::from_millis(100);
@@ -71,12 +71,12 @@ impl Store {
         // Before the id becomes a part of file names.
         values::check_name("id of a run", new.id.as_str())?;
         let id = new.id.clone();
-        let lease: Arc<dyn RunLease> = self.database().lease(&id, holder)?.into();
+        let lease: Arc<dyn RunLease> = self.database().lease_new(&id, holder)?.into();
         let processes = self.open_process_file(&id, &lease)?;
         // After leasing, so that no other process can lease the run between the two.
         let key = self
             .writer()
-            .change_unsynced(move |session| insert(session, &new))?;
+            .add_run(move |session| insert(session, &new))?;
         let progress = JournalProgress::new(key, id, lease, JournalPosition::default());
         Ok(self.leased_run(progress, processes, holder))
     }

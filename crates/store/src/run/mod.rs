@@ -1,5 +1,6 @@
 //! Runs: their metadata, leases, journals and pruning.
 
+pub(crate) mod batch;
 mod entries;
 mod info;
 mod interrupted;
@@ -16,5 +17,5 @@ pub use prune::{Prune, PruneReport};
 pub use server_processes::{ServerProcess, register_server_process, unregister_server_process};
 
 pub(crate) use entries::read_rows;
-pub(crate) use info::{check_format, count_entries, find, is_imported, mark_imported, unreadable};
+pub(crate) use info::{check_format, find, is_imported, mark_imported, unreadable};
 pub(crate) use lease::insert;
