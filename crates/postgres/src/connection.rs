@@ -89,9 +89,10 @@ impl PostgresConnection {
         is_synced: bool,
         statements: &[SqlStatement<'_>],
     ) -> Result<Vec<Vec<Row>>, QueryError> {
-        let begin = match is_synced {
-            true => BEGIN_WRITING.to_owned(),
-            false => format!("{BEGIN_WRITING}; {UNSYNCED}"),
+        let begin = if is_synced {
+            BEGIN_WRITING.to_owned()
+        } else {
+            format!("{BEGIN_WRITING}; {UNSYNCED}")
         };
         self.transact(TransactionKind::Read, &begin, statements, "COMMIT")
     }
@@ -108,10 +109,13 @@ impl PostgresConnection {
         self.revive()?;
         let prepared: Vec<Statement> = statements
             .iter()
-            .map(|statement| match statement.is_required {
-                // The server has to fail by itself, before the commit.
-                true => self.statement(&required(statement.sql)),
-                false => self.statement(statement.sql),
+            .map(|statement| {
+                if statement.is_required {
+                    // The server has to fail by itself, before the commit.
+                    self.statement(&required(statement.sql))
+                } else {
+                    self.statement(statement.sql)
+                }
             })
             .collect::<Result<_, _>>()?;
         self.transaction = Some(kind);
@@ -153,9 +157,10 @@ impl PostgresConnection {
             TransactionKind::Append => "pg_advisory_xact_lock_shared",
         };
         let begin = format!("{BEGIN_WRITING}; SELECT {lock}({WRITE_LOCK})");
-        match self.is_synced {
-            true => begin,
-            false => format!("{begin}; {UNSYNCED}"),
+        if self.is_synced {
+            begin
+        } else {
+            format!("{begin}; {UNSYNCED}")
         }
     }
 

@@ -67,9 +67,11 @@ impl Poller {
         let (sender, changes) = watch::channel(Ok(()));
         let (watched, unwatched) = mpsc::channel();
         let location = database.location().to_owned();
+        // A watcher reads after this, so it learns of each later change.
+        let last = version(&*database).ok();
         let thread = thread::Builder::new()
             .name("planwright-changes".to_owned())
-            .spawn(move || poll(&*database, version, &sender, &unwatched));
+            .spawn(move || poll(&*database, (version, last), &sender, &unwatched));
         let thread = thread.map_err(|error| QueryError::failed(error.to_string()).at(&location))?;
         Ok(Self {
             changes,
@@ -91,11 +93,10 @@ impl Drop for Poller {
 
 fn poll(
     database: &dyn Database,
-    version: Version,
+    (version, mut last): (Version, Option<i64>),
     sender: &watch::Sender<Change>,
     unwatched: &Receiver<()>,
 ) {
-    let mut last = None;
     loop {
         match version(database) {
             Ok(version) => {

@@ -1,5 +1,8 @@
 //! Commits whose answer is lost, and sessions that stop in the middle of a transaction.
 
+use std::time::UNIX_EPOCH;
+
+use futures::FutureExt;
 use futures_executor::block_on;
 use planwright_core::Value;
 use planwright_engine::journal::{Journal, JournalError};
@@ -138,6 +141,25 @@ fn an_append_after_lost_entries_is_refused() {
         error.message.contains("has lost its entries from 3 on"),
         "{error}"
     );
+}
+
+#[test]
+fn an_append_is_no_request() {
+    let scene = scene();
+    let other = scene.open_again();
+    let run = create(&scene.store, "r");
+    let mut changes = scene.store.watch_changes().unwrap();
+    let mut requests = scene.store.watch_requests().unwrap();
+    // The first ones are reported at once.
+    block_on(changes.next()).unwrap();
+    block_on(requests.next()).unwrap();
+    append(&run, entries([opened()])).unwrap();
+    block_on(changes.next()).unwrap();
+    assert!(requests.next().now_or_never().is_none());
+    other.request_cancel("r", None, UNIX_EPOCH).unwrap();
+    block_on(requests.next()).unwrap();
+    let holder = run.holder();
+    assert!(scene.store.is_cancel_requested(run.id(), holder).unwrap());
 }
 
 #[test]
