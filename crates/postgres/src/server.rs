@@ -215,7 +215,7 @@ async fn connect(
 /// Notice of a commit.
 enum Notice {
     Commit,
-    /// It contains a request to a run.
+    /// A commit that contains a request to a run.
     Request,
 }
 
