@@ -1,5 +1,7 @@
 //! The number of items of labelled lists, and the positions of items.
 
+use std::sync::Arc;
+
 use super::{LabelStore, Labels, LabelsId};
 use crate::flow::graph::NodeId;
 
@@ -127,8 +129,6 @@ impl LabelStore<'_> {
                 let length = self.length_of(value);
                 Length {
                     chosen: self.joined_length([length.chosen, Some(other)]),
-                    // What chose the items decides how many there are.
-                    like: None,
                     ..length
                 }
             }
@@ -136,6 +136,7 @@ impl LabelStore<'_> {
                 let length = self.length_of(value);
                 Length {
                     distinct: self.joined_length([length.distinct, Some(other)]),
+                    // What was compared decides how many there are.
                     like: None,
                     ..length
                 }
@@ -182,6 +183,25 @@ impl LabelStore<'_> {
         source: ItemSource,
     ) -> LabelsId {
         let length = self.length_of(like);
+        self.list_of_length(length, item, source)
+    }
+
+    /// Returns a list of `item`, which `predicate` chose from `list` by their values: it decides how many there are.
+    pub(in crate::flow) fn filtered(
+        &mut self,
+        list: LabelsId,
+        item: LabelsId,
+        predicate: NodeId,
+    ) -> LabelsId {
+        let length = Length {
+            like: None,
+            ..self.length_of(list)
+        };
+        let list = self.list_of_length(length, item, ItemSource::Counted);
+        self.with(list, predicate)
+    }
+
+    fn list_of_length(&mut self, length: Length, item: LabelsId, source: ItemSource) -> LabelsId {
         let mut list = self.list(item);
         if let Some(chosen) = length.chosen {
             list = self.with(list, chosen);
@@ -215,6 +235,25 @@ impl LabelStore<'_> {
         self.push(Labels::Counted(value, rounds))
     }
 
+    /// Returns `value`, the last one that rounds compute; `rounds` decided which is the last. What a tool returns belongs to its call.
+    pub(in crate::flow) fn chosen_round(&mut self, value: LabelsId, rounds: NodeId) -> LabelsId {
+        match self.get(value) {
+            Labels::Output(_) => value,
+            Labels::Object(fields, keys) => {
+                let fields = self.fields_in(fields).to_vec().into_iter();
+                let fields = fields
+                    .map(|(key, field)| (key, self.chosen_round(field, rounds)))
+                    .collect();
+                self.object_of(fields, keys)
+            }
+            Labels::Passed(inner, passage) => {
+                let inner = self.chosen_round(inner, rounds);
+                self.push(Labels::Passed(inner, passage))
+            }
+            _ => self.with(value, rounds),
+        }
+    }
+
     /// Returns `value`, whose choice among the items of `list` depends on how many there are.
     pub(in crate::flow) fn counted_from_end(
         &mut self,
@@ -227,10 +266,14 @@ impl LabelStore<'_> {
 
     /// Returns the source of the items `item`, which are computed from the items `from` of another list.
     pub(in crate::flow) fn item_source(&mut self, item: LabelsId, from: LabelsId) -> ItemSource {
-        let item = self.join(item);
         // Most loops go over the output of one step, which need not be labelled field by field for this.
         let step = self.output_step(from);
-        let is_counted = step.is_some_and(|step| self.graph.comes_from(item, step)) || {
+        if step.is_some() && step == self.output_step(item) {
+            return ItemSource::Counted;
+        }
+        let step = step.map(Arc::clone);
+        let item = self.join(item);
+        let is_counted = step.is_some_and(|step| self.graph.comes_from(item, &step)) || {
             let from = self.join(from);
             self.graph.shares_call(item, from)
         };
@@ -242,11 +285,11 @@ impl LabelStore<'_> {
     }
 
     /// Returns the step of whose output the value is a part, if its labels show one directly.
-    fn output_step(&self, mut id: LabelsId) -> Option<&str> {
+    fn output_step(&self, mut id: LabelsId) -> Option<&Arc<str>> {
         loop {
             match self.get(id) {
                 Labels::Output(output) => {
-                    return Some(&*self.outputs.get(output.call as usize)?.step);
+                    return Some(&self.outputs.get(output.call as usize)?.step);
                 }
                 Labels::List(value)
                 | Labels::With(value, _)
