@@ -13,7 +13,7 @@ use self::outcomes::reads_outcomes;
 use self::scope::PlanScope;
 use self::slots::MAX_WRITERS;
 use super::graph::{Flags, LabelGraph, LabelOrigin, NodeId};
-use super::labels::{LabelStore, LabelsId};
+use super::labels::{ItemSource, LabelStore, LabelsId};
 use super::parameters::{AllArgumentRules, ArgumentPart, CallArgument, arguments};
 use super::policy::{FlowPolicy, PlannerLabel};
 use super::report::{Confidentiality, FlowEdge, FlowReport, Integrity, ValueLabels};
@@ -399,17 +399,24 @@ impl<'a> Analysis<'a> {
         let mut output = match &step.for_each {
             Some(for_each) => {
                 let over = self.list_of(scope, index, for_each);
-                let part = if for_each.with_item {
-                    let item = self.item(scope, Some(index));
-                    self.store.record([
-                        (Arc::from(ForEach::ITEM), item),
-                        (Arc::from(ForEach::OUTPUT), round),
-                    ])
-                } else {
-                    round
+                let source = self.item_source(scope, index, step, round);
+                let item = self.item(scope, Some(index));
+                let part = match (source, &step.action) {
+                    (ItemSource::Counted, Action::Tool(_)) => round,
+                    (ItemSource::Counted, _) => self.store.marked(round, item, over),
+                    (ItemSource::Other, _) if for_each.with_item => self.store.sized(round, over),
+                    (ItemSource::Other, _) => round,
                 };
-                let source = self.item_source(scope, index, step, part);
-                self.store.list_like(over, part, source)
+                if for_each.with_item {
+                    let fields = [
+                        (Arc::from(ForEach::ITEM), item),
+                        (Arc::from(ForEach::OUTPUT), part),
+                    ];
+                    let part = self.store.record(fields);
+                    self.store.list_like(over, part, ItemSource::Counted)
+                } else {
+                    self.store.list_like(over, part, source)
+                }
             }
             None => round,
         };

@@ -370,7 +370,11 @@ impl<'a> ExpressionWalk<'_, 'a> {
             }
             (Loop::Map, [value]) => {
                 let source = source(store, *value);
-                store.list_like(over, *value, source)
+                let value = match source {
+                    ItemSource::Counted => store.marked(*value, item, over),
+                    ItemSource::Other => *value,
+                };
+                store.list_like(over, value, source)
             }
             (Loop::Map, [condition, value]) => {
                 let read = store.join(*condition);

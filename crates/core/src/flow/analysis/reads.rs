@@ -362,8 +362,7 @@ impl<'a> Analysis<'a> {
         step: &'a Step,
         part: LabelsId,
     ) -> ItemSource {
-        let with_item = step.for_each.as_ref().is_some_and(|each| each.with_item);
-        let mut is_read = with_item;
+        let mut is_read = false;
         let mut look = |node: &Node| {
             node.each_reference(&mut |reference| {
                 reference.each_read(&mut |read| is_read |= read.source == Source::Item);

@@ -260,12 +260,133 @@ impl LabelStore<'_> {
         value: LabelsId,
         list: LabelsId,
     ) -> LabelsId {
+        let value = self.positioned(value);
         let count = self.foreign_count(list);
         count.map_or(value, |count| self.with(value, count))
     }
 
+    /// Returns `value`, whose position depends on the number of items: parts that do not come from their item have its label.
+    pub(in crate::flow) fn positioned(&mut self, value: LabelsId) -> LabelsId {
+        match self.get(value) {
+            Labels::Sized(inner, like) if self.shows_list(inner) => {
+                let list = self.positioned(inner);
+                self.push(Labels::Sized(list, like))
+            }
+            Labels::Sized(part, like) => {
+                let count = self.join(like);
+                self.with(part, count)
+            }
+            Labels::Object(..) | Labels::Passed(..) | Labels::With(..) => {
+                self.map_parts(value, |store, part| store.positioned(part))
+            }
+            Labels::List(item) => {
+                let item = self.positioned(item);
+                self.list(item)
+            }
+            Labels::AnyOf(values) => self.map_alternatives(values, Self::positioned),
+            _ => value,
+        }
+    }
+
+    /// Returns the items `value` that are made for each item `item` of `list`, with marks at the parts that do not come from it.
+    pub(in crate::flow) fn marked(
+        &mut self,
+        value: LabelsId,
+        item: LabelsId,
+        list: LabelsId,
+    ) -> LabelsId {
+        match self.get(value) {
+            Labels::Object(..) | Labels::Passed(..) | Labels::With(..) => {
+                self.map_parts(value, |store, part| {
+                    let is_foreign = !matches!(
+                        store.get(part),
+                        Labels::Object(..) | Labels::Passed(..) | Labels::With(..)
+                    ) && !store.shows_list(part)
+                        && store.item_source(part, item) == ItemSource::Other;
+                    if is_foreign {
+                        store.sized(part, list)
+                    } else {
+                        store.marked(part, item, list)
+                    }
+                })
+            }
+            _ => value,
+        }
+    }
+
+    /// Returns `value` with what `map` returns for its fields, or for the value that passed a place.
+    fn map_parts(
+        &mut self,
+        value: LabelsId,
+        mut map: impl FnMut(&mut Self, LabelsId) -> LabelsId,
+    ) -> LabelsId {
+        match self.get(value) {
+            Labels::Object(range, keys) => {
+                let fields = self.fields_in(range).to_vec();
+                let mut is_other = false;
+                let mut mapped = Vec::with_capacity(fields.len());
+                for (key, field) in fields {
+                    let part = map(self, field);
+                    is_other |= part != field;
+                    mapped.push((key, part));
+                }
+                if is_other {
+                    self.object_of(mapped, keys)
+                } else {
+                    value
+                }
+            }
+            Labels::Passed(inner, passage) => {
+                let part = map(self, inner);
+                if part == inner {
+                    return value;
+                }
+                self.push(Labels::Passed(part, passage))
+            }
+            Labels::With(inner, other) => {
+                let part = map(self, inner);
+                if part == inner {
+                    return value;
+                }
+                self.with(part, other)
+            }
+            _ => value,
+        }
+    }
+
+    /// Returns true if the labels of a value show that it is a list.
+    pub(in crate::flow) fn shows_list(&self, mut value: LabelsId) -> bool {
+        loop {
+            match self.get(value) {
+                Labels::List(_) | Labels::Distinct(..) | Labels::Counted(..) => return true,
+                Labels::Sized(inner, _) | Labels::Passed(inner, _) | Labels::With(inner, _) => {
+                    value = inner;
+                }
+                Labels::AnyOf(values) => {
+                    let mut values = self.alternatives_in(values).iter();
+                    return values.any(|value| self.shows_list(*value));
+                }
+                _ => return false,
+            }
+        }
+    }
+
+    /// Returns true if the value is a part of items that does not come from them.
+    fn is_marked(&self, mut value: LabelsId) -> bool {
+        loop {
+            match self.get(value) {
+                Labels::Sized(inner, _) => return !self.shows_list(inner),
+                Labels::Passed(inner, _) | Labels::With(inner, _) => value = inner,
+                _ => return false,
+            }
+        }
+    }
+
     /// Returns the source of the items `item`, which are computed from the items `from` of another list.
     pub(in crate::flow) fn item_source(&mut self, item: LabelsId, from: LabelsId) -> ItemSource {
+        if self.is_marked(item) {
+            return ItemSource::Other;
+        }
         // Most loops go over the output of one step, which need not be labelled field by field for this.
         let step = self.output_step(from);
         if step.is_some() && step == self.output_step(item) {

@@ -60,7 +60,11 @@ impl LabelStore<'_> {
 
     /// Returns `item`, which a position selects from `list`, with what decides whether it exists, if that counts.
     pub(in crate::flow) fn existing(&mut self, item: LabelsId, list: LabelsId) -> LabelsId {
-        let length = self.counts_positions.then(|| self.length(list)).flatten();
+        if !self.counts_positions {
+            return item;
+        }
+        let item = self.positioned(item);
+        let length = self.length(list);
         length.map_or(item, |length| self.with(item, length))
     }
 
@@ -91,7 +95,15 @@ impl LabelStore<'_> {
                 self.whole(node)
             }
             Labels::Open(value, _) => self.open_part(value, Some(key)),
-            Labels::Counted(value, _) | Labels::Sized(value, _) => self.field(value, key),
+            Labels::Counted(value, _) => self.field(value, key),
+            Labels::Sized(value, like) => {
+                let part = self.field(value, key);
+                if self.shows_list(value) {
+                    part
+                } else {
+                    self.push(Labels::Sized(part, like))
+                }
+            }
             Labels::AnyOf(_) | Labels::With(..) | Labels::Distinct(..) | Labels::Passed(..) => {
                 self.field_of_parts(id, labels, key)
             }
