@@ -288,7 +288,7 @@ impl LabelGraph {
 
     /// Returns true if one of the steps whose outputs are sources of a label fulfills `test`.
     fn any_step<'g>(&'g self, node: NodeId, mut test: impl FnMut(&'g str) -> bool) -> bool {
-        let mut is_step = |node| {
+        let is_step = |node| {
             if let Some(NodeKind::Origin(origin)) = self.node(node).map(|node| node.kind)
                 && let Some(StoredOrigin::Output { call, .. }) = self.origins.get(origin as usize)
                 && let Some((step, _)) = self.calls.get(call.0 as usize)
@@ -297,7 +297,7 @@ impl LabelGraph {
             }
             false
         };
-        self.sources_of(node, |node| is_step(node)).0
+        self.sources_of(node, is_step).0
     }
 
     /// Returns true if the author of the plan is among the sources of a label, or if they are not known yet.

@@ -3,6 +3,7 @@
 mod failures;
 mod fields;
 mod lengths;
+mod marks;
 mod open;
 mod parts;
 
@@ -164,6 +165,7 @@ pub(super) struct LabelStore<'a> {
     flattened: HashMap<LabelsId, LabelsId, Hashing>,
     elements: HashMap<LabelsId, LabelsId, Hashing>,
     lengths: HashMap<LabelsId, Length, Hashing>,
+    positioned: HashMap<LabelsId, LabelsId, Hashing>,
     tools: Vec<ToolOutputs<'a>>,
     tool_ids: HashMap<*const Tool, ToolId, Hashing>,
     outputs: Vec<LabelledOutput>,
@@ -210,6 +212,7 @@ impl<'a> LabelStore<'a> {
             flattened: HashMap::default(),
             elements: HashMap::default(),
             lengths: HashMap::default(),
+            positioned: HashMap::default(),
             tools: Vec::new(),
             tool_ids: HashMap::default(),
             outputs: Vec::new(),
