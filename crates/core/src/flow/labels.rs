@@ -3,6 +3,7 @@
 mod failures;
 mod fields;
 mod lengths;
+mod marks;
 mod open;
 mod parts;
 
@@ -71,7 +72,8 @@ enum Labels {
     /// A list whose number of items has this label, although its items do not come from what was counted.
     Counted(LabelsId, NodeId),
     /// A list with as many items as the other, from which its items come. A list of other items with the same number is
-    /// [counted](Self::Counted).
+    /// [counted](Self::Counted). A value that is no list is a part of each item of such a list, and does not come from the item: only
+    /// its position depends on how many there are.
     Sized(LabelsId, LabelsId),
     /// The value after it passed a place.
     Passed(LabelsId, PassageId),
@@ -163,6 +165,7 @@ pub(super) struct LabelStore<'a> {
     flattened: HashMap<LabelsId, LabelsId, Hashing>,
     elements: HashMap<LabelsId, LabelsId, Hashing>,
     lengths: HashMap<LabelsId, Length, Hashing>,
+    positioned: HashMap<LabelsId, LabelsId, Hashing>,
     tools: Vec<ToolOutputs<'a>>,
     tool_ids: HashMap<*const Tool, ToolId, Hashing>,
     outputs: Vec<LabelledOutput>,
@@ -209,6 +212,7 @@ impl<'a> LabelStore<'a> {
             flattened: HashMap::default(),
             elements: HashMap::default(),
             lengths: HashMap::default(),
+            positioned: HashMap::default(),
             tools: Vec::new(),
             tool_ids: HashMap::default(),
             outputs: Vec::new(),
