@@ -162,7 +162,7 @@ fn a_result_of_an_earlier_plan_has_labels_of_its_own() {
     assert_eq!(
         parameters,
         [
-            "to: `said` kept its result from an earlier plan of the run; passes `${said.who}` in `send`; reaches the parameter `to` of `s.send` in `send`"
+            "to: `said` has a result that was set, or is from an earlier plan of the run; passes `${said.who}` in `send`; reaches the parameter `to` of `s.send` in `send`"
         ]
     );
     assert!(exposes);
