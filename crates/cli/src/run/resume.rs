@@ -188,7 +188,7 @@ pub(crate) async fn resume(
         adaptation: arguments.adapt.open(&config)?,
         revisions: stored.revisions(),
     };
-    session.run_and_report(segment, signals).await
+    Box::pin(session.run_and_report(segment, signals)).await
 }
 
 /// Returns the sources of the run's tools: those of the arguments, else those of its start. An imported run began with programs and

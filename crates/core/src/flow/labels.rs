@@ -503,8 +503,8 @@ impl<'a> LabelStore<'a> {
     /// Returns the joined label of texts; `None` if there are none.
     pub(super) fn join_texts(&mut self, texts: &ValueTexts) -> Option<NodeId> {
         let computed = texts.computed.iter().copied();
-        let outputs = (!texts.outputs.is_empty())
-            .then(|| self.join_values(texts.outputs.iter().copied()));
+        let outputs =
+            (!texts.outputs.is_empty()).then(|| self.join_values(texts.outputs.iter().copied()));
         let mut all = computed.chain(outputs).peekable();
         all.peek()?;
         Some(self.graph.join(all))

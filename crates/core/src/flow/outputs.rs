@@ -440,9 +440,10 @@ pub(super) fn fields_of(shape: &Type) -> Vec<Arc<str>> {
 /// Returns true if the part of `tool`'s output at `path` may be an untrusted text, or contain one.
 fn may_be_untrusted_text(rules: &OutputRules<'_>, tool: &Tool, path: &[Arc<str>]) -> bool {
     has_text(tool, path, &|path, is_unknown| {
-        let flags = match is_unknown {
-            true => rules.unknown_fields(path),
-            false => rules.flags(path),
+        let flags = if is_unknown {
+            rules.unknown_fields(path)
+        } else {
+            rules.flags(path)
         };
         flags.untrusted
     })

@@ -6,11 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use planwright_core::check::{CheckedPlan, Policy};
-use planwright_core::flow::{
-    self, FlowContext, FlowReport, PlannerLabel, StepLabels, ValueLabels,
-};
-use planwright_engine::{RunId, RunSummary};
+use planwright_core::flow::{self, FlowContext, FlowReport, PlannerLabel, StepLabels, ValueLabels};
 use planwright_engine::run::{Choice, History};
+use planwright_engine::{RunId, RunSummary};
 
 use super::resume::resolve;
 use super::{StoredRun, StoredRunError};

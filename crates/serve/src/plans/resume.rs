@@ -149,8 +149,7 @@ impl PlanHost {
             refuse_doubtful(step, &history, &stored).map_err(InvalidPlan::Refused)?;
         }
         let chooser = self.policy(&call.client).flow.map(|flow| flow.planner);
-        let set =
-            set_results(&valid.plan, &history, &changes.choices, chooser).map_err(refused)?;
+        let set = set_results(&valid.plan, &history, &changes.choices, chooser).map_err(refused)?;
         if !set.is_empty() {
             // Only the plan tells which steps the choices name.
             retained.extend(set.iter().cloned());

@@ -243,11 +243,26 @@ fn a_value_that_an_exposed_session_sets_is_untrusted() {
     let cases = [
         ("v", bob.clone(), "v", json!([fails("v"), send("v")])),
         ("v", bob.clone(), "v", json!([count, skipped, send("v")])),
-        ("v[0]", bob.clone(), "v[0]", json!([looped(fails("v")), send("v[0]")])),
-        ("v", json!(["bob"]), "v[0]", json!([looped(fails("v")), send("v[0]")])),
+        (
+            "v[0]",
+            bob.clone(),
+            "v[0]",
+            json!([looped(fails("v")), send("v[0]")]),
+        ),
+        (
+            "v",
+            json!(["bob"]),
+            "v[0]",
+            json!([looped(fails("v")), send("v[0]")]),
+        ),
         ("v", bob.clone(), "v", json!([inner, send("v")])),
         ("v/g", bob.clone(), "v", json!([inner, send("v")])),
-        ("v[0]", bob.clone(), "v[0]", json!([looped(inner.clone()), send("v[0]")])),
+        (
+            "v[0]",
+            bob.clone(),
+            "v[0]",
+            json!([looped(inner.clone()), send("v[0]")]),
+        ),
         ("v/g", bob.clone(), "v", json!([sending])),
         ("v[0]/g", bob, "v[0]", json!([looped(sending)])),
     ];
@@ -551,7 +566,11 @@ fn a_stored_run_exposes_as_its_first_answer_does() {
         for tool in ["get_run", "resume_plan"] {
             let mut client = behind.client(&[], OLDER, &[]);
             let answer = call(&mut client, tool, json!({"run": run}));
-            assert_eq!(is_exposed(&mut client), exposes, "{tool} {steps} {output}: {answer}");
+            assert_eq!(
+                is_exposed(&mut client),
+                exposes,
+                "{tool} {steps} {output}: {answer}"
+            );
         }
     }
 }
@@ -572,7 +591,11 @@ fn a_number_that_the_server_calls_untrusted_exposes_nobody() {
     for (tool, output, exposes) in cases {
         let mut client = behind.client(&[], OLDER, &[]);
         let result = execute(&mut client, labelled(tool), output);
-        assert_eq!(is_exposed(&mut client), exposes, "{tool} {output}: {result}");
+        assert_eq!(
+            is_exposed(&mut client),
+            exposes,
+            "{tool} {output}: {result}"
+        );
     }
     for (tool, exposes) in [("size", false), ("mislabel", true), ("post", true)] {
         let mut client = behind.client(&["--mode", "plain", "--with-plans"], OLDER, &[]);
