@@ -68,7 +68,7 @@ pub(crate) async fn resume(
         None => old,
     };
     let Settings { config, .. } = settings::load(folder(&stored))?;
-    // The values that a person sets are the person's, whoever wrote the plan.
+    // The values that a person sets are the person's, even in the plan of an exposed author.
     let chooser = config.flow().planner;
     let config = stored.with_flow(config);
     let telemetry = telemetry::open(&config)?;

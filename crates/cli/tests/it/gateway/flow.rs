@@ -576,7 +576,7 @@ fn a_stored_run_exposes_as_its_first_answer_does() {
 }
 
 #[test]
-fn a_number_that_the_server_calls_untrusted_exposes_nobody() {
+fn a_number_that_the_server_calls_untrusted_does_not_expose() {
     let behind = behind(POLICY);
     let labelled = |tool: &str| json!([{"id": "a", "tool": tool, "args": {}}]);
     let cases = [
