@@ -350,6 +350,7 @@ impl<'a> Analysis<'a> {
     fn report(mut self, output: LabelsId) -> FlowReport {
         let texts = self.store.texts(output);
         let output = self.store.join(output);
+        let text = self.store.join_texts(&texts);
         self.store.complete_parts();
         let Analysis {
             context,
@@ -362,8 +363,8 @@ impl<'a> Analysis<'a> {
         store.graph.propagate();
         let edges = edges(&reads, &store.graph);
         let graph = Arc::new(FlowGraph::new(store.graph, plan_texts));
-        let is_untrusted = |text: NodeId| graph.graph.flags(text).untrusted;
-        let exposes = texts.is_none_or(|texts| texts.into_iter().any(is_untrusted));
+        let is_untrusted = |text: &NodeId| graph.graph.flags(*text).untrusted;
+        let exposes = texts.has_untrusted_output || texts.computed.iter().any(is_untrusted);
         let flags = graph.graph.flags(output);
         let builder = ReportBuilder {
             context,
@@ -377,6 +378,7 @@ impl<'a> Analysis<'a> {
             parameters,
             diagnostics,
             output_sources: graph.sources(output),
+            text_sources: text.map(|text| graph.sources(text)).unwrap_or_default(),
             retained: context.retained.cloned().unwrap_or_default(),
             on_violation: context.policy.violation,
             planner: context.policy.planner,
@@ -620,18 +622,22 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Returns the labels of the output of a step whose result an earlier plan may have computed.
+    /// Returns the labels of the output of a step whose result an earlier plan may have computed, or a planner may have set.
     fn with_retained(
         &mut self,
         scope: &PlanScope<'a, '_>,
         step: &Step,
         output: LabelsId,
     ) -> LabelsId {
-        let retained = self.context.retained.filter(|_| scope.is_main);
-        let Some(labels) = retained.and_then(|retained| retained.get(step.id.text())) else {
+        let retained = self.context.retained;
+        let Some(retained) = retained.filter(|retained| !retained.is_empty()) else {
             return output;
         };
-        let origin = LabelOrigin::Retained(Arc::clone(step.id.text()));
+        let path = scope.step_path(step);
+        let Some(labels) = retained.get(&path) else {
+            return output;
+        };
+        let origin = LabelOrigin::Retained(path);
         let node = self.store.graph.origin(origin, Flags::from(*labels));
         let earlier = self.store.typed(&Type::Any, node);
         self.store.any_of(&[output, earlier])

@@ -384,9 +384,13 @@ impl<'a> Analysis<'a> {
 
     pub(super) fn own_round(&mut self, scope: &PlanScope<'a, '_>, index: u32) -> LabelsId {
         let known = scope.known.borrow().rounds.get(index);
-        match known {
+        let round = match known {
             Some(round) => round,
             None => self.open_output(scope, index),
+        };
+        match scope.step(index) {
+            Some((step, _)) => self.with_retained(scope, step, round),
+            None => round,
         }
     }
 }
