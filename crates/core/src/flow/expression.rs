@@ -341,7 +341,7 @@ impl<'a> ExpressionWalk<'_, 'a> {
                 ItemSource::Other
             }
         };
-        // A predicate that does not look at the items selects all of them, or none.
+        // A predicate that looks at positions only may leave as many items as there are.
         let chosen = |store: &mut LabelStore<'a>, item, predicate, by_items: bool| {
             if by_items {
                 return store.filtered(over, item, predicate);
@@ -352,7 +352,8 @@ impl<'a> ExpressionWalk<'_, 'a> {
         match (kind, bodies) {
             (Loop::Filter, [body]) => {
                 let read = store.join(*body);
-                chosen(store, item, read, is_read)
+                let by_items = source(store, *body) == ItemSource::Counted;
+                chosen(store, item, read, by_items)
             }
             (Loop::SortBy, [body]) => {
                 let read = store.join(*body);
@@ -363,10 +364,11 @@ impl<'a> ExpressionWalk<'_, 'a> {
             // The keys decide which items are in a group, and how many groups there are.
             (Loop::GroupBy, [key]) => {
                 let read = store.join(*key);
-                let items = chosen(store, item, read, is_read);
+                let by_items = source(store, *key) == ItemSource::Counted;
+                let items = chosen(store, item, read, by_items);
                 let fields = [(Arc::from("key"), *key), (Arc::from("items"), items)];
                 let group = store.record(fields);
-                chosen(store, group, read, is_read)
+                chosen(store, group, read, by_items)
             }
             (Loop::Map, [value]) => {
                 let source = source(store, *value);
