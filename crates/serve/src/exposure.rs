@@ -212,8 +212,11 @@ impl PlanHost {
         let stated = result.get("_meta").map(ValueLabels::from_meta);
         let is_stated = stated.is_some_and(|labels| labels.integrity == Integrity::Untrusted);
         let is_error = result.get("isError").and_then(Value::as_bool) == Some(true);
-        let may_be_untrusted = flow::may_be_untrusted(self.settings.config.flow(), tool);
-        if is_stated || is_error || may_be_untrusted && !shows_only_typed_value(tool, result) {
+        let may_be_untrusted =
+            is_stated || flow::may_be_untrusted(self.settings.config.flow(), tool);
+        // The default policy trusts no output.
+        let may_be_text = is_stated && flow::may_expose(&FlowPolicy::default(), tool);
+        if is_error || may_be_text || may_be_untrusted && !shows_only_typed_value(tool, result) {
             self.exposed_sessions().insert(client);
         }
     }

@@ -249,6 +249,7 @@ impl<'a> ChatContext<'a> {
             plan: &plan,
             new_plan: None,
             retained: Vec::new(),
+            set: Vec::new(),
             options: &options,
             choices: Vec::new(),
             now: store::now(),

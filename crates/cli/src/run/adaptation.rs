@@ -19,7 +19,9 @@ use planwright::planner::create::CreateSettings;
 use planwright::planner::dates::Now;
 use planwright::planner::model::{Model, ModelError, Usage};
 use planwright::service::RunStorage;
-use planwright::stored::{self, CalledStep, EarlierConsents, StoredRun, StoredRunError};
+use planwright::stored::{
+    self, CalledStep, EarlierConsents, StoredRun, StoredRunError, is_result_of,
+};
 
 use super::session::{
     AdaptationSettings, ConsentOutcome, RevisedPlan, RunSegment, RunSession, request_plan_approval,
@@ -102,7 +104,8 @@ impl AdaptationSettings<'_> {
             ..old.clone()
         };
         let mut retained = session.loaded.labels().retained.clone();
-        retained.retain(|step, _| !forgotten.contains(step));
+        let is_forgotten = |path: &str| forgotten.iter().any(|step| is_result_of(path, step));
+        retained.retain(|path, _| !is_forgotten(path));
         LoadedPlan::from_stored(&new, session.loaded.inputs.clone()).with_retained(retained)
     }
 

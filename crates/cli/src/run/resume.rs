@@ -68,6 +68,8 @@ pub(crate) async fn resume(
         None => old,
     };
     let Settings { config, .. } = settings::load(folder(&stored))?;
+    // The values that a person sets are the person's, even in the plan of an exposed author.
+    let chooser = config.flow().planner;
     let config = stored.with_flow(config);
     let telemetry = telemetry::open(&config)?;
     let max_output = arguments.guards.max_output(&config);
@@ -89,13 +91,29 @@ pub(crate) async fn resume(
     let added = stored.retained_steps(&id, &retain, &policy)?;
     let mut retained = stored.retained.clone();
     retained.extend(added.iter().cloned());
-    let (plan, loaded) = loaded
+    let (plan, mut loaded) = loaded
         .with_retained(retained.labels())
         .check(&toolbox.catalog, &policy);
     let Some(plan) = plan else {
         let exit = rejected(&loaded, &toolbox, arguments.output.format, printer);
         toolbox.servers.close().await;
         return exit;
+    };
+    let history = stored.history()?;
+    let choices = choices(arguments, &stored::named_steps(&plan, &history))?;
+    let set = stored::set_results(&plan, &history, &choices, Some(chooser))?;
+    let plan = if set.is_empty() {
+        plan
+    } else {
+        retained.extend(set.iter().cloned());
+        let (plan, violations) = plan.with_retained(&policy, &retained.labels());
+        loaded.diagnostics.extend(violations);
+        let Some(plan) = plan else {
+            let exit = rejected(&loaded, &toolbox, arguments.output.format, printer);
+            toolbox.servers.close().await;
+            return exit;
+        };
+        plan
     };
     diagnostics::show_for(&loaded, arguments.output.format, printer);
     for (tool, changes) in stored.changed_tools(&plan) {
@@ -116,7 +134,8 @@ pub(crate) async fn resume(
         new_plan: arguments.plan.as_ref().and_then(|_| loaded.to_stored()),
         options: &options,
         retained: added,
-        choices: choices(arguments, &stored::named_steps(&plan, &stored.history()?))?,
+        set,
+        choices,
         now: store::now(),
     };
     let mut prepared = request.prepare(&stored, &store)?;
@@ -169,7 +188,7 @@ pub(crate) async fn resume(
         adaptation: arguments.adapt.open(&config)?,
         revisions: stored.revisions(),
     };
-    session.run_and_report(segment, signals).await
+    Box::pin(session.run_and_report(segment, signals)).await
 }
 
 /// Returns the sources of the run's tools: those of the arguments, else those of its start. An imported run began with programs and

@@ -249,7 +249,8 @@ impl<'a> PlanCommand<'a> {
             prepared.options.clone(),
             prepared.approved.clone(),
         )?;
-        session.run_and_report(segment, signals).await
+        // The future is large, and so would be that of the caller.
+        Box::pin(session.run_and_report(segment, signals)).await
     }
 
     /// The options of the run, from the configuration and the flags.

@@ -9,17 +9,18 @@ mod slots;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 
+use self::outcomes::reads_outcomes;
 use self::scope::PlanScope;
 use self::slots::MAX_WRITERS;
 use super::graph::{Flags, LabelGraph, LabelOrigin, NodeId};
-use super::labels::{LabelStore, LabelsId};
+use super::labels::{ItemSource, LabelStore, LabelsId};
 use super::parameters::{AllArgumentRules, ArgumentPart, CallArgument, arguments};
 use super::policy::{FlowPolicy, PlannerLabel};
 use super::report::{Confidentiality, FlowEdge, FlowReport, Integrity, ValueLabels};
 use super::report_builder::{ReportBuilder, StepParameter};
 use super::traces::FlowGraph;
 use crate::check::{CheckedData, Releases};
-use crate::plan::{Action, ForEach, Node, NodeKind, OnError, Output, RECALLED_STEP};
+use crate::plan::{Action, ForEach, Node, NodeKind, OnError, Output, RECALLED_STEP, Source};
 use crate::schema::Type;
 use crate::{CheckedPlan, CheckedStep, Hashing, Place, Sources, Step, Value};
 
@@ -158,8 +159,10 @@ struct Analysis<'a> {
     failure_flags: HashMap<*const CheckedPlan, Flags, Hashing>,
     texts: Vec<Sources>,
     parameters: Vec<StepParameter<'a>>,
-    /// True if a rule asks what decides calls, or if edges are listed.
+    /// True if a rule asks what decides calls, if edges are listed, or if the plan reads outcomes of steps.
     follows_control: bool,
+    /// True if the plan reads outcomes of steps.
+    reads_outcomes: bool,
     /// The reads of outputs of other steps, if edges are listed.
     reads: Vec<StepRead>,
     /// The labels of all arguments of each step, by its path, if edges are listed.
@@ -234,6 +237,7 @@ impl<'a> Analysis<'a> {
             texts: Vec::new(),
             parameters: Vec::new(),
             follows_control,
+            reads_outcomes: false,
             reads: Vec::new(),
             labelled_arguments: Vec::new(),
             writers_left: MAX_WRITERS,
@@ -262,6 +266,9 @@ impl<'a> Analysis<'a> {
         self.store.reserve(steps);
         // Some parameters of a call are guarded or leave.
         self.parameters.reserve(steps * 4);
+        self.reads_outcomes = reads_outcomes(plan);
+        self.follows_control |= self.reads_outcomes;
+        self.store.follows_failures |= self.reads_outcomes;
         let inputs = self.store.planner();
         let text = self.add_text(&plan.plan().sources);
         PlanScope::new(plan, Arc::from(""), text, inputs, true)
@@ -343,6 +350,7 @@ impl<'a> Analysis<'a> {
     fn report(mut self, output: LabelsId) -> FlowReport {
         let texts = self.store.texts(output);
         let output = self.store.join(output);
+        let text = self.store.join_texts(&texts);
         self.store.complete_parts();
         let Analysis {
             context,
@@ -355,8 +363,8 @@ impl<'a> Analysis<'a> {
         store.graph.propagate();
         let edges = edges(&reads, &store.graph);
         let graph = Arc::new(FlowGraph::new(store.graph, plan_texts));
-        let is_untrusted = |text: NodeId| graph.graph.flags(text).untrusted;
-        let exposes = texts.is_none_or(|texts| texts.into_iter().any(is_untrusted));
+        let is_untrusted = |text: &NodeId| graph.graph.flags(*text).untrusted;
+        let exposes = texts.has_untrusted_output || texts.computed.iter().any(is_untrusted);
         let flags = graph.graph.flags(output);
         let builder = ReportBuilder {
             context,
@@ -370,6 +378,7 @@ impl<'a> Analysis<'a> {
             parameters,
             diagnostics,
             output_sources: graph.sources(output),
+            text_sources: text.map(|text| graph.sources(text)).unwrap_or_default(),
             retained: context.retained.cloned().unwrap_or_default(),
             on_violation: context.policy.violation,
             planner: context.policy.planner,
@@ -384,22 +393,32 @@ impl<'a> Analysis<'a> {
         };
         let failing_around = std::mem::take(&mut self.store.failing);
         let control = self.control(scope, index, step, around);
+        if self.reads_outcomes {
+            self.add_skipping(scope, index, step);
+        }
         let round = self.round(scope, index, step, checked, control);
         scope.known.borrow_mut().rounds.insert(index, round);
         let mut output = match &step.for_each {
             Some(for_each) => {
                 let over = self.list_of(scope, index, for_each);
-                let part = if for_each.with_item {
-                    let item = self.item(scope, Some(index));
-                    self.store.record([
-                        (Arc::from(ForEach::ITEM), item),
-                        (Arc::from(ForEach::OUTPUT), round),
-                    ])
-                } else {
-                    round
+                let source = self.item_source(scope, index, step, round);
+                let item = self.item(scope, Some(index));
+                let part = match (source, &step.action) {
+                    (ItemSource::Counted, Action::Tool(_)) => round,
+                    (ItemSource::Counted, _) => self.store.marked(round, item, over),
+                    (ItemSource::Other, _) if for_each.with_item => self.store.sized(round, over),
+                    (ItemSource::Other, _) => round,
                 };
-                let source = self.item_source(scope, index, step, part);
-                self.store.list_like(over, part, source)
+                if for_each.with_item {
+                    let fields = [
+                        (Arc::from(ForEach::ITEM), item),
+                        (Arc::from(ForEach::OUTPUT), part),
+                    ];
+                    let part = self.store.record(fields);
+                    self.store.list_like(over, part, ItemSource::Counted)
+                } else {
+                    self.store.list_like(over, part, source)
+                }
             }
             None => round,
         };
@@ -411,20 +430,22 @@ impl<'a> Analysis<'a> {
         scope.known.borrow_mut().outputs.insert(index, output);
         let open = scope.known.borrow().open.get(&index).copied();
         self.complete(open, output);
-        let failing = std::mem::replace(&mut self.store.failing, failing_around);
-        self.add_failures(scope, index, step, failing);
-        // The condition of a loop reads the round that has just ended. It decides further rounds, and which is the last.
+        // The condition of a loop reads the round that has just ended. It decides further rounds, and which is the last; the step fails
+        // if it never holds.
         let is_counted = scope.known.borrow().rounds_counted.contains_key(&index);
         if let (Some(repeat), true) = (&step.repeat, self.follows_control || is_counted) {
-            let until = self.node(scope, Some(index), &repeat.until);
-            let until = self.store.join(until);
+            let condition = self.node(scope, Some(index), &repeat.until);
+            let until = self.store.join(condition);
             if self.follows_control {
                 let presence = self.presence(scope, index);
                 self.store.graph.extend(presence, until);
             }
             let rounds = self.rounds_of(scope, index);
             self.store.graph.extend(rounds, until);
+            self.store.fails_by(condition);
         }
+        let failing = std::mem::replace(&mut self.store.failing, failing_around);
+        self.add_failures(scope, index, step, failing);
     }
 
     /// Returns the labels of the output of one round, after adding the parameters of the call.
@@ -507,7 +528,11 @@ impl<'a> Analysis<'a> {
                 inner_scope.around = Some((scope, &call.scopes));
                 inner_scope.around_step = Some(index);
                 inner_scope.has_slots |= !call.scopes.is_empty();
-                let output = self.plan(&inner_scope, control, StepWalk::of(&inner_scope));
+                let mut output = self.plan(&inner_scope, control, StepWalk::of(&inner_scope));
+                if step.repeat.is_some() && reads_rounds(&step.args) {
+                    let rounds = self.rounds_of(scope, index);
+                    output = self.store.chosen_round(output, rounds);
+                }
                 if self.follows_control {
                     self.add_presence_of_output(scope, index, &inner_scope);
                     for node in inner_scope.known.borrow().failures.values() {
@@ -597,18 +622,22 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Returns the labels of the output of a step whose result an earlier plan may have computed.
+    /// Returns the labels of the output of a step whose result an earlier plan may have computed, or a planner may have set.
     fn with_retained(
         &mut self,
         scope: &PlanScope<'a, '_>,
         step: &Step,
         output: LabelsId,
     ) -> LabelsId {
-        let retained = self.context.retained.filter(|_| scope.is_main);
-        let Some(labels) = retained.and_then(|retained| retained.get(step.id.text())) else {
+        let retained = self.context.retained;
+        let Some(retained) = retained.filter(|retained| !retained.is_empty()) else {
             return output;
         };
-        let origin = LabelOrigin::Retained(Arc::clone(step.id.text()));
+        let path = scope.step_path(step);
+        let Some(labels) = retained.get(&path) else {
+            return output;
+        };
+        let origin = LabelOrigin::Retained(path);
         let node = self.store.graph.origin(origin, Flags::from(*labels));
         let earlier = self.store.typed(&Type::Any, node);
         self.store.any_of(&[output, earlier])
@@ -643,6 +672,17 @@ impl<'a> Analysis<'a> {
         let open = known.open.entry(index);
         *open.or_insert_with(|| self.store.open_value())
     }
+}
+
+/// Returns true if `node` reads the number of the round, or the last one.
+fn reads_rounds(node: &Node) -> bool {
+    let mut is_found = false;
+    node.each_reference(&mut |reference| {
+        reference.each_read(&mut |read| {
+            is_found |= matches!(read.source, Source::Index | Source::Last);
+        });
+    });
+    is_found
 }
 
 /// Returns true if the step stands for the results of earlier runs.

@@ -341,39 +341,50 @@ impl<'a> ExpressionWalk<'_, 'a> {
                 ItemSource::Other
             }
         };
+        // A predicate that looks at positions only may leave as many items as there are.
+        let chosen = |store: &mut LabelStore<'a>, item, predicate, by_items: bool| {
+            if by_items {
+                return store.filtered(over, item, predicate);
+            }
+            let list = store.list_like(over, item, ItemSource::Counted);
+            store.with(list, predicate)
+        };
         match (kind, bodies) {
-            (Loop::Filter | Loop::SortBy, [body]) => {
+            (Loop::Filter, [body]) => {
+                let read = store.join(*body);
+                let by_items = source(store, *body) == ItemSource::Counted;
+                chosen(store, item, read, by_items)
+            }
+            (Loop::SortBy, [body]) => {
                 let read = store.join(*body);
                 let list = store.list_like(over, item, ItemSource::Counted);
-                let mut list = store.with(list, read);
-                if kind == Loop::SortBy {
-                    list = store.counted_from_end(list, over);
-                }
-                // A predicate that does not look at the items selects all of them, or none.
-                if is_read {
-                    list
-                } else {
-                    store.sized(list, over)
-                }
+                let list = store.with(list, read);
+                store.counted_from_end(list, over)
             }
+            // The keys decide which items are in a group, and how many groups there are.
             (Loop::GroupBy, [key]) => {
                 let read = store.join(*key);
-                let items = store.list_like(over, item, ItemSource::Counted);
-                // The keys decide which items are in a group.
-                let items = store.with(items, read);
+                let by_items = source(store, *key) == ItemSource::Counted;
+                let items = chosen(store, item, read, by_items);
                 let fields = [(Arc::from("key"), *key), (Arc::from("items"), items)];
                 let group = store.record(fields);
-                let list = store.list_like(over, group, ItemSource::Counted);
-                store.with(list, read)
+                chosen(store, group, read, by_items)
             }
             (Loop::Map, [value]) => {
                 let source = source(store, *value);
-                store.list_like(over, *value, source)
+                let value = match source {
+                    ItemSource::Counted => store.marked(*value, item, over),
+                    ItemSource::Other => *value,
+                };
+                store.list_like(over, value, source)
             }
             (Loop::Map, [condition, value]) => {
                 let read = store.join(*condition);
-                let source = source(store, *value);
-                let list = store.list_like(over, *value, source);
+                let is_chosen = source(store, *condition) == ItemSource::Counted;
+                if source(store, *value) == ItemSource::Counted {
+                    return chosen(store, *value, read, is_chosen);
+                }
+                let list = store.list_like(over, *value, ItemSource::Other);
                 store.with(list, read)
             }
             _ => {

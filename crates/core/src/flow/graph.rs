@@ -288,24 +288,53 @@ impl LabelGraph {
 
     /// Returns true if one of the steps whose outputs are sources of a label fulfills `test`.
     fn any_step<'g>(&'g self, node: NodeId, mut test: impl FnMut(&'g str) -> bool) -> bool {
-        let mut seen = vec![node];
-        let mut next = 0;
-        while let Some(node) = seen.get(next).copied() {
-            next += 1;
+        let is_step = |node| {
             if let Some(NodeKind::Origin(origin)) = self.node(node).map(|node| node.kind)
                 && let Some(StoredOrigin::Output { call, .. }) = self.origins.get(origin as usize)
                 && let Some((step, _)) = self.calls.get(call.0 as usize)
-                && test(step)
             {
-                return true;
+                return test(step);
+            }
+            false
+        };
+        self.sources_of(node, is_step).0
+    }
+
+    /// Returns true if the author of the plan is among the sources of a label, or if they are not known yet.
+    pub(super) fn may_be_planned(&self, node: NodeId) -> bool {
+        let (is_found, is_complete) =
+            self.sources_of(node, |node| match self.node(node).map(|node| node.kind) {
+                Some(NodeKind::Origin(origin)) => {
+                    let origin = self.origins.get(origin as usize);
+                    matches!(origin, Some(StoredOrigin::Planner))
+                }
+                _ => self.parents_of(node).next().is_none(),
+            });
+        is_found || !is_complete
+    }
+
+    /// Visits a node and those that it joins until `test` returns true. Returns whether it did, and whether all nodes were visited.
+    fn sources_of(&self, node: NodeId, mut test: impl FnMut(NodeId) -> bool) -> (bool, bool) {
+        let mut seen = vec![node];
+        let mut next = 0;
+        let mut is_complete = true;
+        while let Some(node) = seen.get(next).copied() {
+            next += 1;
+            if test(node) {
+                return (true, is_complete);
             }
             for parent in self.parents_of(node) {
-                if seen.len() < MAX_SOURCES && !seen.contains(&parent) {
+                if seen.contains(&parent) {
+                    continue;
+                }
+                if seen.len() < MAX_SOURCES {
                     seen.push(parent);
+                } else {
+                    is_complete = false;
                 }
             }
         }
-        false
+        (false, is_complete)
     }
 
     /// Adds a passage, for any number of nodes.

@@ -3,6 +3,7 @@
 mod failures;
 mod fields;
 mod lengths;
+mod marks;
 mod open;
 mod parts;
 
@@ -71,7 +72,8 @@ enum Labels {
     /// A list whose number of items has this label, although its items do not come from what was counted.
     Counted(LabelsId, NodeId),
     /// A list with as many items as the other, from which its items come. A list of other items with the same number is
-    /// [counted](Self::Counted).
+    /// [counted](Self::Counted). A value that is no list is a part of each item of such a list, and does not come from the item: only
+    /// its position depends on how many there are.
     Sized(LabelsId, LabelsId),
     /// The value after it passed a place.
     Passed(LabelsId, PassageId),
@@ -163,6 +165,7 @@ pub(super) struct LabelStore<'a> {
     flattened: HashMap<LabelsId, LabelsId, Hashing>,
     elements: HashMap<LabelsId, LabelsId, Hashing>,
     lengths: HashMap<LabelsId, Length, Hashing>,
+    positioned: HashMap<LabelsId, LabelsId, Hashing>,
     tools: Vec<ToolOutputs<'a>>,
     tool_ids: HashMap<*const Tool, ToolId, Hashing>,
     outputs: Vec<LabelledOutput>,
@@ -209,6 +212,7 @@ impl<'a> LabelStore<'a> {
             flattened: HashMap::default(),
             elements: HashMap::default(),
             lengths: HashMap::default(),
+            positioned: HashMap::default(),
             tools: Vec::new(),
             tool_ids: HashMap::default(),
             outputs: Vec::new(),
@@ -500,10 +504,19 @@ impl<'a> LabelStore<'a> {
         self.push(Labels::Scalar(node))
     }
 
-    /// Returns the labels of all parts of a value that may be texts, apart from outputs of tools; `None` if such an
-    /// output may be an untrusted text.
-    pub(super) fn texts(&self, id: LabelsId) -> Option<Vec<NodeId>> {
-        let mut texts = Vec::new();
+    /// Returns the joined label of texts; `None` if there are none.
+    pub(super) fn join_texts(&mut self, texts: &ValueTexts) -> Option<NodeId> {
+        let computed = texts.computed.iter().copied();
+        let outputs =
+            (!texts.outputs.is_empty()).then(|| self.join_values(texts.outputs.iter().copied()));
+        let mut all = computed.chain(outputs).peekable();
+        all.peek()?;
+        Some(self.graph.join(all))
+    }
+
+    /// Returns all parts of a value that may be texts.
+    pub(super) fn texts(&self, id: LabelsId) -> ValueTexts {
+        let mut texts = ValueTexts::default();
         let mut seen: HashSet<LabelsId, Hashing> = HashSet::default();
         let mut open = vec![id];
         while let Some(id) = open.pop() {
@@ -512,8 +525,11 @@ impl<'a> LabelStore<'a> {
             }
             match self.get(id) {
                 Labels::Output(output) => {
-                    if self.called(output)?.may_be_untrusted_text(output.part) {
-                        return None;
+                    let called = self.called(output);
+                    if called.is_none_or(|called| called.may_contain_text(output.part)) {
+                        texts.outputs.push(id);
+                        texts.has_untrusted_output |=
+                            called.is_none_or(|called| called.may_be_untrusted_text(output.part));
                     }
                 }
                 Labels::Object(fields, _) => {
@@ -530,16 +546,16 @@ impl<'a> LabelStore<'a> {
                 }
                 Labels::Open(value, node) => match self.open.value(value) {
                     Some(value) => open.push(value),
-                    None => texts.push(node),
+                    None => texts.computed.push(node),
                 },
                 Labels::Typed(shape, _) if !may_contain_text(self.shape(shape)) => {}
                 Labels::Whole(node) | Labels::Scalar(node) | Labels::Typed(_, node) => {
-                    texts.push(node);
+                    texts.computed.push(node);
                 }
                 Labels::Number(_) => {}
             }
         }
-        Some(texts)
+        texts
     }
 
     /// Returns the label of a number or boolean that is computed from `values`, or of a list of such.
@@ -688,6 +704,16 @@ impl ValueRange {
     fn indices(self) -> Range<usize> {
         self.start as usize..self.end as usize
     }
+}
+
+/// The parts of a value that may be texts.
+#[derive(Default)]
+pub(super) struct ValueTexts {
+    /// The labels of the parts, apart from outputs of tools.
+    pub(super) computed: Vec<NodeId>,
+    outputs: Vec<LabelsId>,
+    /// True if an output of a tool may be an untrusted text.
+    pub(super) has_untrusted_output: bool,
 }
 
 /// Returns a position in a list. A plan has far fewer parts than that: its text is limited to some megabytes.

@@ -269,6 +269,11 @@ impl<'a> ToolOutputs<'a> {
         }
     }
 
+    /// Returns true if a part may be a text, or contain one.
+    pub(super) fn may_contain_text(&self, part: PartId) -> bool {
+        has_text(self.tool, self.path(part), &|_, _| true)
+    }
+
     /// Returns true if a part may be an untrusted text, or contain one.
     pub(super) fn may_be_untrusted_text(&self, part: PartId) -> bool {
         may_be_untrusted_text(&self.rules, self.tool, self.path(part))
@@ -432,31 +437,42 @@ pub(super) fn fields_of(shape: &Type) -> Vec<Arc<str>> {
     fields.collect::<Vec<_>>().concat()
 }
 
-/// Returns true if the part of `tool`'s output at `path` may be an untrusted text, or contain one. Constants of the schema
-/// do not count: no stranger chooses them.
+/// Returns true if the part of `tool`'s output at `path` may be an untrusted text, or contain one.
 fn may_be_untrusted_text(rules: &OutputRules<'_>, tool: &Tool, path: &[Arc<str>]) -> bool {
+    has_text(tool, path, &|path, is_unknown| {
+        let flags = if is_unknown {
+            rules.unknown_fields(path)
+        } else {
+            rules.flags(path)
+        };
+        flags.untrusted
+    })
+}
+
+/// Returns true if the part of `tool`'s output at `path` may be a text that `counts`, or contain one. Constants of the schema
+/// do not count: no stranger chooses them. `counts` gets the path of a text, and true if the fields below are unknown.
+fn has_text(tool: &Tool, path: &[Arc<str>], counts: &dyn Fn(&[Arc<str>], bool) -> bool) -> bool {
     fn visit(
-        rules: &OutputRules<'_>,
+        counts: &dyn Fn(&[Arc<str>], bool) -> bool,
         shape: &Type,
         path: &mut Vec<Arc<str>>,
         depth: usize,
     ) -> bool {
         if depth > MAX_DEPTH {
-            return rules.unknown_fields(path).untrusted;
+            return counts(path, true);
         }
         shape.members().iter().any(|member| match member {
-            Type::Any => rules.unknown_fields(path).untrusted,
-            Type::Text => rules.flags(path).untrusted,
-            Type::List(list) => visit(rules, &list.any_item(), path, depth + 1),
+            Type::Any => counts(path, true),
+            Type::Text => counts(path, false),
+            Type::List(list) => visit(counts, &list.any_item(), path, depth + 1),
             Type::Object(object) => {
                 let in_listed = object.properties.iter().any(|(name, property)| {
                     path.push(Arc::clone(name));
-                    let found = visit(rules, &property.shape, path, depth + 1);
+                    let found = visit(counts, &property.shape, path, depth + 1);
                     path.pop();
                     found
                 });
-                let is_open = object.additional != Additional::Closed;
-                in_listed || is_open && rules.unknown_fields(path).untrusted
+                in_listed || object.additional != Additional::Closed && counts(path, true)
             }
             Type::Never
             | Type::Null
@@ -468,7 +484,7 @@ fn may_be_untrusted_text(rules: &OutputRules<'_>, tool: &Tool, path: &[Arc<str>]
         })
     }
     let shape = part_at(tool.output.structure(), path);
-    visit(rules, &shape, &mut path.to_vec(), 0)
+    visit(counts, &shape, &mut path.to_vec(), 0)
 }
 
 /// Returns true if an answer of `tool` may contain an untrusted text. Its reader is exposed then.

@@ -305,6 +305,8 @@ pub struct FlowReport {
     pub output: ValueLabels,
     /// The sources of the plan's output.
     pub output_sources: FlowSources,
+    /// The sources of the texts in the plan's output.
+    pub text_sources: FlowSources,
     /// True if the plan's output may contain an untrusted text: one that is not a constant of a schema. A planner that reads
     /// such an output is exposed.
     pub exposes: bool,
@@ -402,9 +404,9 @@ impl FlowReport {
         let untrusted = labels.integrity == Integrity::Untrusted;
         let private = labels.confidentiality == Confidentiality::Private;
         if self.output_sources.may_include_step(path) {
-            self.exposes |= untrusted;
             self.output = self.output.joined(labels);
         }
+        self.exposes |= untrusted && self.text_sources.may_include_step(path);
         let mut violations = Vec::new();
         for parameter in &mut self.parameters {
             let is_source = parameter.sources().may_include_step(path);

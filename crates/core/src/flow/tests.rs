@@ -1,12 +1,14 @@
 //! The size of the label graph, and results of an earlier plan.
 
+use std::num::NonZeroU32;
+
 use super::analysis::graph_size;
 use super::{FlowContext, FlowPattern, FlowPolicy, StepLabels, ValueLabels};
 use crate::check::{CheckContext, Policy, Releases, check};
 use crate::expression::parse_form;
 use crate::plan::{
-    Action, Field, ForEach, Method, Node, OnError, Output, Reference, SlotKind, SlotPath, Targets,
-    Writes,
+    Action, Field, ForEach, Method, Node, OnError, Output, Reference, Repeat, SlotKind, SlotPath,
+    Targets, Writes,
 };
 use crate::{Catalog, Place, Plan, Schema, Step, StepId, Tool, Value};
 
@@ -162,10 +164,40 @@ fn a_result_of_an_earlier_plan_has_labels_of_its_own() {
     assert_eq!(
         parameters,
         [
-            "to: `said` kept its result from an earlier plan of the run; passes `${said.who}` in `send`; reaches the parameter `to` of `s.send` in `send`"
+            "to: `said` has a result that was set, or is from an earlier plan of the run; passes `${said.who}` in `send`; reaches the parameter `to` of `s.send` in `send`"
         ]
     );
     assert!(exposes);
+}
+
+#[test]
+fn a_round_that_was_set_has_labels_of_its_own() {
+    let to = object(vec![("to", reference("last.who ?? 'ann'"))]);
+    let mut send = Step::call("send", "s.send", to);
+    send.repeat = Some(Repeat {
+        until: reference("index > 0"),
+        max: NonZeroU32::MIN.saturating_add(1),
+    });
+    let plan = Plan {
+        steps: vec![send],
+        ..Plan::default()
+    };
+    let catalog: Catalog = [Tool::new("s", "send")].into_iter().collect();
+    let rule = FlowPattern::parse("s.send").unwrap().into();
+    let policy = Policy::new().with_flow(FlowPolicy {
+        trusted: vec![rule],
+        ..FlowPolicy::default()
+    });
+    for untrusted in [false, true] {
+        let set = StepLabels::from([("send".into(), ValueLabels::new(untrusted, false))]);
+        let context = CheckContext::new(&catalog)
+            .with_policy(&policy)
+            .with_retained(&set);
+        let (checked, diagnostics) = check(plan.clone(), &context);
+        let checked = checked.unwrap_or_else(|| panic!("{diagnostics:#?}"));
+        let violations = checked.flow().unwrap().violations();
+        assert_eq!(violations.count(), usize::from(untrusted));
+    }
 }
 
 #[test]

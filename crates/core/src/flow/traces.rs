@@ -322,7 +322,7 @@ fn describe_origin(origin: &LabelOrigin) -> String {
             format!("`{tool}` gives `{field}` in `{step}`")
         }
         LabelOrigin::Retained(step) => {
-            format!("`{step}` kept its result from an earlier plan of the run")
+            format!("`{step}` has a result that was set, or is from an earlier plan of the run")
         }
         LabelOrigin::Planner => {
             "the author of the plan wrote it after reading untrusted text".to_owned()

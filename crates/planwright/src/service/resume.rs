@@ -15,7 +15,9 @@ use planwright_store::{Store, StoreError};
 use super::store_link::now;
 use super::stored_runs::{approver_of, holder, plan_text};
 use super::{Error, Planwright, Run, RunSpec, RunStorage};
-use crate::stored::{ProcessSecrets, ResumeRequest, RetainedResults, StoredRun, StoredRunError};
+use crate::stored::{
+    ProcessSecrets, ResumeRequest, RetainedResults, StoredRun, StoredRunError, set_results,
+};
 
 /// A stored run before it is resumed. Awaiting it resumes the run and returns its summary; [`start`](Self::start) returns the [`Run`].
 ///
@@ -220,7 +222,12 @@ impl Resume {
         let added = stored.retained_steps(&id, &retain, &planwright.open().policy)?;
         let mut retained = stored.retained.clone();
         retained.extend(added.iter().cloned());
-        let plan = if is_replaced && plan.flow().is_some() && retained.iter().next().is_some() {
+        let before = stored.history()?;
+        let chooser = planwright.open().policy.flow.as_ref();
+        let set = set_results(&plan, &before, &choices, chooser.map(|flow| flow.planner))?;
+        retained.extend(set.iter().cloned());
+        let lacks_labels = is_replaced || !set.is_empty();
+        let plan = if lacks_labels && plan.flow().is_some() && retained.iter().next().is_some() {
             with_retained(&planwright, plan, &retained)?
         } else {
             plan
@@ -239,7 +246,6 @@ impl Resume {
         };
         let mut options = stored.resumed_options(options, own);
         options.data = data;
-        let before = stored.history()?;
         let is_new = is_replaced && before.plan_digest() != Some(plan.digest());
         let request = ResumeRequest {
             id: &id,
@@ -247,6 +253,7 @@ impl Resume {
             new_plan: is_new.then(|| plan_text(&planwright, &plan)).transpose()?,
             options: &options,
             retained: added,
+            set,
             choices,
             now: now(),
         };

@@ -27,7 +27,7 @@ pub use resume::{
     named_steps, resolve_choices, stale_steps,
 };
 pub use resumed_options::ProcessSecrets;
-pub use retained_results::RetainedResults;
+pub use retained_results::{RetainedResults, is_result_of, set_results};
 pub use run::{PlanChange, StoredRun, StoredRunError, history};
 pub use servers::OrphanedServers;
 #[cfg(feature = "mcp")]

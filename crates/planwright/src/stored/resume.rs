@@ -32,6 +32,8 @@ pub struct ResumeRequest<'a> {
     pub new_plan: Option<PlanTextV1>,
     /// The results that stay although the new plan changes their sources. The plan was checked with their labels.
     pub retained: Vec<RetainedStepV1>,
+    /// The results that the choices set, with [labels](super::set_results). The plan was checked with them.
+    pub set: Vec<RetainedStepV1>,
     /// The options of this process.
     pub options: &'a RunOptions,
     /// The choices for steps, items and rounds, by address.
@@ -111,6 +113,7 @@ impl ResumeRequest<'_> {
             process.plan = Some(text);
             process.retained = self.retained;
         }
+        process.retained.extend(self.set);
         let inputs = redacted_inputs(self.plan, &self.options.masked_texts());
         if inputs != stored.vars {
             process.vars = Some(inputs);
@@ -284,7 +287,11 @@ fn known_steps(plan: &CheckedPlan, history: &History) -> Vec<Address> {
 }
 
 /// The step, item or round that `text` names.
-fn resolve(plan: &CheckedPlan, history: &History, text: &str) -> Result<Address, StoredRunError> {
+pub(super) fn resolve(
+    plan: &CheckedPlan,
+    history: &History,
+    text: &str,
+) -> Result<Address, StoredRunError> {
     let known = known_steps(plan, history);
     match Address::find(text, &known) {
         Ok(Some(at)) => Ok(at.clone()),

@@ -1,14 +1,16 @@
-//! Results that stay in a run although a new plan changes their sources, and their labels.
+//! Results that no plan of a run computes: those that stay although a new plan changes their sources, and those that a planner sets.
 //!
-//! The flow analysis of the new plan cannot derive their labels, so the header of the process records them.
+//! The flow analysis of the plan cannot derive their labels, so the header of the process records them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use planwright_core::check::Policy;
-use planwright_core::flow::{self, FlowContext, PlannerLabel, StepLabels, ValueLabels};
-use planwright_engine::RunId;
+use planwright_core::check::{CheckedPlan, Policy};
+use planwright_core::flow::{self, FlowContext, FlowReport, PlannerLabel, StepLabels, ValueLabels};
+use planwright_engine::run::{Choice, History};
+use planwright_engine::{RunId, RunSummary};
 
+use super::resume::resolve;
 use super::{StoredRun, StoredRunError};
 use crate::format::{FlowModeV1, ProcessV1, RetainedStepV1};
 
@@ -33,7 +35,7 @@ impl RetainedResults {
     /// Adds the results that a process retains, and removes those that it forgets.
     pub(super) fn add(&mut self, process: &ProcessV1) {
         for step in &process.forgotten {
-            self.0.remove(step.as_str());
+            self.0.retain(|path, _| !is_result_of(path, step));
         }
         self.extend(process.retained.iter().cloned());
     }
@@ -44,6 +46,42 @@ impl RetainedResults {
         self.0
             .extend(more.map(|result| (Arc::clone(&result.step), result)));
     }
+}
+
+/// Returns true if `path`, a step with the steps around its plan, is `step` or inside it.
+pub fn is_result_of(path: &str, step: &str) -> bool {
+    let inside = path.strip_prefix(step);
+    inside.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Returns the results that `choices` set, with their labels. `chooser` is the label of the planner that sets them, if a flow policy
+/// knows it: the values of a clean planner need no label, as its literals.
+///
+/// # Errors
+///
+/// A choice names no step of the plan or the history, or several.
+pub fn set_results(
+    plan: &CheckedPlan,
+    history: &History,
+    choices: &[(Arc<str>, Choice)],
+    chooser: Option<PlannerLabel>,
+) -> Result<Vec<RetainedStepV1>, StoredRunError> {
+    if chooser == Some(PlannerLabel::Clean) {
+        return Ok(Vec::new());
+    }
+    let set = choices.iter();
+    set.filter(|(_, choice)| matches!(choice, Choice::Set(_)))
+        .map(|(step, _)| {
+            let path: Arc<str> = resolve(plan, history, step)?.steps().into();
+            Ok(match chooser {
+                Some(chooser) => {
+                    let labels = ValueLabels::new(true, false);
+                    RetainedStepV1::new(path, labels, FlowModeV1::from(chooser))
+                }
+                None => RetainedStepV1::unknown(path),
+            })
+        })
+        .collect()
 }
 
 impl StoredRun {
@@ -86,5 +124,25 @@ impl StoredRun {
             RetainedStepV1::new(Arc::clone(step), labels, FlowModeV1::from(asker))
         });
         Ok(retained.collect())
+    }
+
+    /// Returns the flow of data in the latest plan under `policy`, with what its replay `summary` says about its results. Returns
+    /// `None` without a flow policy, now or in the latest process, or if the plan is not sound any more.
+    pub fn flow(&self, summary: &RunSummary, policy: &Policy) -> Option<FlowReport> {
+        let mut flow = policy.flow.clone()?;
+        flow.planner = self.planner()?;
+        let labels = self.labels();
+        let context = FlowContext {
+            recalled: Some(&labels.recalled),
+            retained: Some(&labels.retained),
+            ..FlowContext::new(&flow, &policy.releases)
+        };
+        let mut report = flow::analyze(&self.latest_plan().ok()?, context);
+        for (path, labels) in &summary.stated {
+            report.apply_stated(path, *labels);
+        }
+        let mut unfitting = summary.unfitting.iter();
+        report.exposes |= unfitting.any(|path| report.may_expose_by(path));
+        Some(report)
     }
 }

@@ -168,7 +168,7 @@ impl PlanHost {
         let goes_on =
             answered.map_err(|error| UpstreamError::new(UpstreamError::UNAVAILABLE, error.0))?;
         if !goes_on {
-            return Ok(self.stored_response(&call.client, stored).await);
+            return Ok(self.ended_response(&call.client, stored).await);
         }
         match self
             .resume_stored(call, stored, ResumeChanges::default())
@@ -287,7 +287,7 @@ impl PlanHost {
     }
 
     /// Returns the state of a stored run that is not in progress.
-    async fn stored_response(
+    async fn ended_response(
         &self,
         client: &GatewayClient,
         (info, stored): (RunInfo, StoredRun),
@@ -295,13 +295,7 @@ impl PlanHost {
         if stored.status().is_none() {
             return self.interrupted_response(&info.id);
         }
-        let plan = stored.latest_plan().ok();
-        match self.replay_summary(&info.id, stored).await {
-            Ok(summary) => {
-                self.note_run_answer(client, plan.as_ref(), &summary);
-                self.run_response(&summary, plan.as_ref(), &[])
-            }
-            Err(error) => self.refusal_response(&error.0),
-        }
+        let response = self.stored_response(client, &info.id, stored).await;
+        response.unwrap_or_else(|error| self.refusal_response(&error.0))
     }
 }

@@ -10,8 +10,8 @@ use planwright::format::RetainedStepV1;
 use planwright::loaded_plan::LoadedPlan;
 use planwright::service::{RunSpec, RunStorage};
 use planwright::stored::{
-    ProcessSecrets, ResumeRequest, StoreApprover, StoredRun, StoredRunError, resolve_choices,
-    tools_of,
+    ProcessSecrets, ResumeRequest, RetainedResults, StoreApprover, StoredRun, StoredRunError,
+    resolve_choices, set_results, tools_of,
 };
 use planwright_core::flow::PlannerLabel;
 use planwright_core::{Object, Value};
@@ -85,10 +85,7 @@ impl PlanHost {
                         None => self.interrupted_response(&info.id),
                     });
                 }
-                let plan = run.latest_plan().ok();
-                let summary = self.replay_summary(&info.id, run).await?;
-                self.note_run_answer(&call.client, plan.as_ref(), &summary);
-                Ok(self.run_response(&summary, plan.as_ref(), &[]))
+                self.stored_response(&call.client, &info.id, run).await
             }
         }
     }
@@ -115,9 +112,7 @@ impl PlanHost {
     ) -> Result<Value, BadRequest> {
         let changes_nothing = changes.plan.is_none() && changes.choices.is_empty();
         if stored.status() == Some(RunStatus::Succeeded) && changes_nothing {
-            let summary = self.replay_summary(&info.id, stored).await?;
-            self.note_run_answer(&call.client, None, &summary);
-            return Ok(self.run_response(&summary, None, &[]));
+            return self.stored_response(&call.client, &info.id, stored).await;
         }
         match self.resume_stored(call, (info, stored), changes).await {
             Ok(running) => self.wait(call, &running).await,
@@ -134,8 +129,7 @@ impl PlanHost {
     ) -> Result<Arc<TrackedRun>, InvalidPlan> {
         let id = &info.id;
         let refused = |error: StoredRunError| InvalidPlan::Refused(bad_request(&error));
-        let has_texts = changes.has_texts_of_client();
-        if has_texts && stored.planner() == Some(PlannerLabel::Exposed) {
+        if changes.has_texts_of_client() && stored.planner() == Some(PlannerLabel::Exposed) {
             // The run may contain text that its author wrote.
             self.note_unknown_answer(&call.client);
         }
@@ -143,39 +137,31 @@ impl PlanHost {
             .retained_results(&call.client, id, stored, &changes.retain)
             .await
             .map_err(InvalidPlan::Refused)?;
+        let mut retained = stored.retained.clone();
+        retained.extend(added.iter().cloned());
+        let mut valid = self
+            .check_resumed(&call.client, &stored, &changes, &retained)
+            .await?;
+        let history = stored.history().map_err(refused)?;
+        let choices = std::mem::take(&mut changes.choices);
+        changes.choices = resolve_choices(&valid.plan, &history, choices).map_err(refused)?;
+        for (step, _) in &changes.choices {
+            refuse_doubtful(step, &history, &stored).map_err(InvalidPlan::Refused)?;
+        }
+        let chooser = self.policy(&call.client).flow.map(|flow| flow.planner);
+        let set = set_results(&valid.plan, &history, &changes.choices, chooser).map_err(refused)?;
+        if !set.is_empty() {
+            // Only the plan tells which steps the choices name.
+            retained.extend(set.iter().cloned());
+            valid = self
+                .check_resumed(&call.client, &stored, &changes, &retained)
+                .await?;
+        }
         let ValidPlan {
             snapshot,
             loaded,
             plan,
-        } = match &changes.plan {
-            Some(text) => {
-                let mut inputs = stored.vars.clone();
-                inputs.extend(changes.inputs.clone());
-                let dialect = changes.dialect.as_deref();
-                let mut retained = stored.retained.clone();
-                retained.extend(added.iter().cloned());
-                let with_retained = |loaded: LoadedPlan| loaded.with_retained(retained.labels());
-                self.check_adjusted(&call.client, text, dialect, inputs, with_retained)
-                    .await?
-            }
-            None => {
-                let inputs = changes.inputs.clone();
-                stored.loaded(inputs.clone()).map_err(refused)?;
-                let read = || {
-                    stored
-                        .loaded(inputs.clone())
-                        .unwrap_or_else(|_| unread_plan())
-                };
-                // The author of the plan stays the same, unless the client adds values.
-                let author = stored.planner().filter(|_| !has_texts);
-                self.check_labelled(&call.client, author, read).await?
-            }
-        };
-        let history = stored.history().map_err(refused)?;
-        changes.choices = resolve_choices(&plan, &history, changes.choices).map_err(refused)?;
-        for (step, _) in &changes.choices {
-            refuse_doubtful(step, &history, &stored).map_err(InvalidPlan::Refused)?;
-        }
+        } = valid;
         let mut options = self.options(&plan).map_err(InvalidPlan::Refused)?;
         let own = ProcessSecrets {
             texts: std::mem::take(&mut options.secrets),
@@ -194,7 +180,7 @@ impl PlanHost {
             &plan,
             new_plan,
             &options,
-            (changes, added),
+            (changes, added, set),
             stored,
         );
         // The future is large, and so would be those of all callers.
@@ -209,6 +195,31 @@ impl PlanHost {
         self.launch(call, &snapshot, (spec, slot), info.created)
             .await
             .map_err(InvalidPlan::Refused)
+    }
+
+    /// Checks the plan with which a run is resumed, with the labels of the results that it does not compute.
+    async fn check_resumed(
+        &self,
+        client: &GatewayClient,
+        stored: &StoredRun,
+        changes: &ResumeChanges,
+        retained: &RetainedResults,
+    ) -> Result<ValidPlan, InvalidPlan> {
+        let with_retained = |loaded: LoadedPlan| loaded.with_retained(retained.labels());
+        if let Some(text) = &changes.plan {
+            let mut inputs = stored.vars.clone();
+            inputs.extend(changes.inputs.clone());
+            let dialect = changes.dialect.as_deref();
+            return self
+                .check_adjusted(client, text, dialect, inputs, with_retained)
+                .await;
+        }
+        let read = || stored.loaded(changes.inputs.clone()).map(with_retained);
+        read().map_err(|error| InvalidPlan::Refused(bad_request(&error)))?;
+        // The author of the plan stays the same, unless the client adds values.
+        let author = stored.planner().filter(|_| !changes.has_texts_of_client());
+        let read = || read().unwrap_or_else(|_| unread_plan());
+        self.check_labelled(client, author, read).await
     }
 
     /// Returns the results of the steps `retain` with their labels, which the analysis of the new plan does not know.
@@ -240,7 +251,7 @@ impl PlanHost {
         plan: &planwright_core::CheckedPlan,
         new_plan: Option<planwright::format::PlanTextV1>,
         options: &planwright_engine::RunOptions,
-        (changes, retained): (ResumeChanges, Vec<RetainedStepV1>),
+        (changes, retained, set): (ResumeChanges, Vec<RetainedStepV1>, Vec<RetainedStepV1>),
         stored: StoredRun,
     ) -> Result<(RunStorage, bool), BadRequest> {
         let Some(store) = self.settings.store.clone() else {
@@ -260,6 +271,7 @@ impl PlanHost {
                 new_plan,
                 options: &options,
                 retained,
+                set,
                 choices: changes.choices,
                 now,
             };

@@ -11,7 +11,6 @@ use planwright_core::flow::{FlowContext, PlannerLabel, RecalledLabels, StepLabel
 use planwright_core::plan::{Segment, Source};
 use planwright_core::{Object, Plan, Value, flow};
 use planwright_engine::RunId;
-use planwright_engine::run::ReplayReport;
 use planwright_engine::{RunStatus, RunSummary};
 use planwright_mcp::gateway::{ClientId, GatewayClient};
 use planwright_store::{RunInfo, Store};
@@ -97,21 +96,39 @@ impl PlanHost {
             .map_err(BadRequest)
     }
 
-    /// Returns the summary of a stored run.
-    pub(crate) async fn replay_summary(
+    /// Returns the summary of a stored run, with its flow of data under the current policy.
+    async fn replay_summary(
         &self,
+        client: &GatewayClient,
         id: &RunId,
         stored: StoredRun,
     ) -> Result<RunSummary, BadRequest> {
-        let id = id.clone();
-        let replay = move || stored.replayed(&id).map_err(|error| error.to_string());
-        let ReplayReport { summary, .. } = spawn_blocking_limited(replay)
+        let (id, policy) = (id.clone(), self.policy(client));
+        let replay = move || {
+            let replayed = stored.replayed(&id).map_err(|error| error.to_string())?;
+            let mut summary = replayed.summary;
+            summary.flow = stored.flow(&summary, &policy);
+            Ok(summary)
+        };
+        spawn_blocking_limited(replay)
             .await
             .map_err(|error| BadRequest(error.to_string()))?
-            .map_err(|error| {
+            .map_err(|error: String| {
                 BadRequest(format!("the result of the run cannot be shown: {error}"))
-            })?;
-        Ok(summary)
+            })
+    }
+
+    /// Returns the answer about a stored run that has ended.
+    pub(crate) async fn stored_response(
+        &self,
+        client: &GatewayClient,
+        id: &RunId,
+        stored: StoredRun,
+    ) -> Result<Value, BadRequest> {
+        let plan = stored.latest_plan().ok();
+        let summary = self.replay_summary(client, id, stored).await?;
+        self.note_run_answer(client, plan.as_ref(), &summary);
+        Ok(self.run_response(&summary, plan.as_ref(), &[]))
     }
 
     /// Returns the summary of the run `id`, if it has ended.
@@ -155,7 +172,7 @@ impl PlanHost {
                     planner: run.planner(),
                     retained: run.retained.labels(),
                     plan: run.latest_plan().ok(),
-                    summary: Arc::new(self.replay_summary(&info.id, run).await?),
+                    summary: Arc::new(self.replay_summary(client, &info.id, run).await?),
                 }))
             }
         }

@@ -120,10 +120,8 @@ impl PlanHost {
                     return Ok(task(&info.id, "cancelled", info.created, []));
                 }
                 if run.status().is_some() {
-                    let plan = run.latest_plan().ok();
-                    let summary = self.replay_summary(&info.id, run).await.map_err(invalid)?;
-                    self.note_run_answer(client, plan.as_ref(), &summary);
-                    let result = self.run_response(&summary, plan.as_ref(), &[]);
+                    let result = self.stored_response(client, &info.id, run).await;
+                    let result = result.map_err(invalid)?;
                     let result = self.with_view_token(client, result);
                     return Ok(task(
                         &info.id,

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::{Analysis, PlanScope};
-use crate::check::error_type;
+use crate::check::{CheckedData, error_type};
 use crate::flow::graph::{Flags, LabelOrigin, NodeId};
 use crate::flow::labels::LabelsId;
-use crate::plan::{Action, NodeKind, OnError};
+use crate::plan::{Action, Node, OnError, Output, Source};
 use crate::{CheckedStep, Step};
 
 impl<'a> Analysis<'a> {
@@ -14,7 +14,7 @@ impl<'a> Analysis<'a> {
     /// step; a call of each round has its number in any case.
     pub(super) fn position(&mut self, scope: &PlanScope<'a, '_>, step: Option<u32>) -> LabelsId {
         // An author who has read untrusted text may choose a number of rounds or items.
-        let author = if self.store.is_exposed() && counts_literals(scope, step) {
+        let author = if self.store.is_exposed() && self.counts_literals(scope, step) {
             self.store.planner()
         } else {
             self.store.nothing()
@@ -27,6 +27,20 @@ impl<'a> Analysis<'a> {
             }
             None => author,
         }
+    }
+
+    /// Returns true if the author of the plan may have chosen the number of rounds of the step, or of the items that it goes through.
+    fn counts_literals(&mut self, scope: &PlanScope<'a, '_>, step: Option<u32>) -> bool {
+        let found = step.and_then(|index| Some((index, scope.step(index)?.0)));
+        let Some((index, step)) = found else {
+            return true;
+        };
+        let (None, Some(for_each)) = (&step.repeat, &step.for_each) else {
+            return true;
+        };
+        let over = self.list_of(scope, index, for_each);
+        let count = self.store.count(over);
+        count.is_some_and(|count| self.store.graph.may_be_planned(count))
     }
 
     /// Returns `last`, which a step reads of its last round. A value that is computed from it may count the rounds.
@@ -74,13 +88,14 @@ impl<'a> Analysis<'a> {
         ])
     }
 
-    /// Returns the label of the success of a step: that of its condition, of the values that may make it fail, and of the tool,
+    /// Returns the label of the success of a step: that of its condition, of what it reads, of the values that may make it fail, and of the tool,
     /// which decides whether it fails.
     fn outcome_of(&mut self, scope: &PlanScope<'a, '_>, index: u32) -> LabelsId {
         let Some((step, checked)) = scope.step(index) else {
             return self.store.nothing();
         };
-        let mut read = Vec::new();
+        let skipped = self.skipped(scope, index);
+        let mut read = vec![self.store.scalar(skipped)];
         if let Some(when) = &step.when {
             read.push(self.node(scope, Some(index), when));
         }
@@ -90,16 +105,56 @@ impl<'a> Analysis<'a> {
             if let Some(for_each) = &step.for_each {
                 read.push(self.list_of(scope, index, for_each));
             }
+            if let Some(repeat) = &step.repeat {
+                read.push(self.node(scope, Some(index), &repeat.until));
+            }
             let flags = self.failure_flags(checked);
             if flags != Flags::default() {
                 let node = self.outcome_origin(scope, step, checked, "", flags);
                 read.push(self.store.scalar(node));
             }
         }
-        if read.is_empty() {
-            return self.store.nothing();
-        }
         self.store.number_from(&read)
+    }
+
+    /// Returns the label of what decides whether a step is skipped, since a step that it reads has no output. It is complete once all
+    /// steps are labelled.
+    fn skipped(&mut self, scope: &PlanScope<'a, '_>, index: u32) -> NodeId {
+        let mut known = scope.known.borrow_mut();
+        let skipped = known.skipped.entry(index);
+        *skipped.or_insert_with(|| self.store.graph.open())
+    }
+
+    /// Adds what decides whether the step is skipped: whether the steps that it reads are skipped or fail.
+    pub(super) fn add_skipping(&mut self, scope: &PlanScope<'a, '_>, index: u32, step: &'a Step) {
+        let skipped = self.skipped(scope, index);
+        let presence = self.presence(scope, index);
+        self.store.graph.extend(skipped, presence);
+        let mut producers = Vec::new();
+        step.each_node(&mut |node, _| {
+            node.each_reference(&mut |reference| {
+                reference.each_read(&mut |read| producers.extend(scope.plan.producers(read)));
+            });
+        });
+        producers.sort_unstable();
+        producers.dedup();
+        for producer in producers.into_iter().filter(|producer| *producer != index) {
+            let Some((step, checked)) = scope.step(producer) else {
+                continue;
+            };
+            let before = self.skipped(scope, producer);
+            self.store.graph.extend(skipped, before);
+            let failures = scope.known.borrow().failures.get(producer);
+            if let Some(failures) = failures {
+                self.store.graph.extend(skipped, failures);
+            }
+            // That a tool ends the plan is no choice of values: otherwise each outcome would depend on all tools before.
+            let flags = self.failure_flags(checked);
+            if step.on_error != OnError::Fail && flags != Flags::default() {
+                let outcome = self.outcome_origin(scope, step, checked, "", flags);
+                self.store.graph.extend(skipped, outcome);
+            }
+        }
     }
 
     /// Returns the label of the error of a step. Its text may be a stranger's.
@@ -161,18 +216,36 @@ impl<'a> Analysis<'a> {
     }
 }
 
-/// Returns true if the rounds of the step, or the items that it goes through, are counted by the plan itself.
-fn counts_literals(scope: &PlanScope<'_, '_>, step: Option<u32>) -> bool {
-    let found = step.and_then(|index| scope.step(index));
-    found.is_none_or(|(step, _)| match &step.for_each {
-        Some(each) => matches!(each.over.kind, NodeKind::Literal(_) | NodeKind::List(_)),
-        None => true,
+/// Returns true if the step computes a value in each round. The value of the last one remains.
+fn computes_rounds(scope: &PlanScope<'_, '_>, index: u32) -> bool {
+    scope.step(index).is_some_and(|(step, checked)| {
+        let computes = match &step.action {
+            Action::Value(_) => true,
+            Action::Tool(_) => {
+                let tool = checked.tool.as_ref();
+                tool.is_some_and(|tool| tool.is_extraction())
+            }
+            // Its calls have the number of the round in any case; only its output is of the last one.
+            Action::Plan(_) => false,
+        };
+        computes && step.repeat.is_some()
     })
 }
 
-/// Returns true if the step computes a value in each round. The value of the last one remains.
-fn computes_rounds(scope: &PlanScope<'_, '_>, index: u32) -> bool {
-    scope.step(index).is_some_and(|(step, _)| {
-        step.repeat.is_some() && step.for_each.is_none() && matches!(step.action, Action::Value(_))
-    })
+/// Returns true if a step of the plan, or of a plan inside it, reads the outcome of a step.
+pub(super) fn reads_outcomes(plan: &CheckedData) -> bool {
+    let mut is_found = false;
+    let mut look = |node: &Node| {
+        node.each_reference(&mut |reference| {
+            reference.each_read(&mut |read| is_found |= matches!(read.source, Source::Result(_)));
+        });
+    };
+    for step in &plan.plan().steps {
+        step.each_node(&mut |node, _| look(node));
+    }
+    if let Output::Value(node) = &plan.plan().output {
+        look(node);
+    }
+    let mut inner = plan.steps().iter().filter_map(|step| step.plan.as_ref());
+    is_found || inner.any(|plan| reads_outcomes(plan.data()))
 }

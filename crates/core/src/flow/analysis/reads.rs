@@ -206,10 +206,17 @@ impl<'a> Analysis<'a> {
         read: &Read,
         further: &[Segment],
     ) -> LabelsId {
+        let joined: Vec<Segment>;
+        let path = match (read.path.as_slice(), further) {
+            ([], path) | (path, []) => path,
+            (path, further) => {
+                joined = path.iter().chain(further).cloned().collect();
+                &joined
+            }
+        };
         let whole = match &read.source {
             Source::Slot(kind) => {
-                let path: Vec<Segment> = read.path.iter().chain(further).cloned().collect();
-                let labels = self.slot(scope, *kind, &path);
+                let labels = self.slot(scope, *kind, path);
                 if let (true, Some(step)) = (self.context.with_edges, step) {
                     let label = self.store.join(labels);
                     add_slot_read(scope, step, *kind, label);
@@ -232,8 +239,7 @@ impl<'a> Analysis<'a> {
             Source::Last => match step {
                 Some(index) => {
                     let last = self.own_round(scope, index);
-                    let last = self.store.at(last, &read.path);
-                    let last = self.store.at(last, further);
+                    let last = self.store.at(last, path);
                     return self.counting_rounds(scope, index, last);
                 }
                 None => self.store.nothing(),
@@ -248,11 +254,10 @@ impl<'a> Analysis<'a> {
                 self.store.scalar(node)
             }
         };
-        let outer = self.store.at(whole, &read.path);
-        let part = self.store.at(outer, further);
+        let part = self.store.at(whole, path);
         if self.store.follows_failures
             && read.missing != Missing::Null
-            && (self.store.may_miss(whole, &read.path) | self.store.may_miss(outer, further))
+            && self.store.may_miss(whole, path)
         {
             self.store.fails_without(part);
         }
@@ -260,7 +265,13 @@ impl<'a> Analysis<'a> {
             && let Source::Step(id) | Source::Result(id) = &read.source
             && let (Some(to), Some(from)) = (step, scope.plan.step_index(id.as_str()))
         {
-            let label = self.store.join(part);
+            let mut label = self.store.join(part);
+            // A list of parts also says how many items there are.
+            if path.contains(&Segment::Each)
+                && let Some(count) = self.store.count(part)
+            {
+                label = self.store.graph.join([label, count]);
+            }
             self.add_read(scope, from, to, label, None);
         }
         part
@@ -351,8 +362,7 @@ impl<'a> Analysis<'a> {
         step: &'a Step,
         part: LabelsId,
     ) -> ItemSource {
-        let with_item = step.for_each.as_ref().is_some_and(|each| each.with_item);
-        let mut is_read = with_item;
+        let mut is_read = false;
         let mut look = |node: &Node| {
             node.each_reference(&mut |reference| {
                 reference.each_read(&mut |read| is_read |= read.source == Source::Item);
@@ -374,9 +384,13 @@ impl<'a> Analysis<'a> {
 
     pub(super) fn own_round(&mut self, scope: &PlanScope<'a, '_>, index: u32) -> LabelsId {
         let known = scope.known.borrow().rounds.get(index);
-        match known {
+        let round = match known {
             Some(round) => round,
             None => self.open_output(scope, index),
+        };
+        match scope.step(index) {
+            Some((step, _)) => self.with_retained(scope, step, round),
+            None => round,
         }
     }
 }

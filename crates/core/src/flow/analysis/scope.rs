@@ -46,6 +46,8 @@ pub(super) struct KnownLabels {
     pub(super) arguments: ByStep<LabelsId>,
     /// The labels of the values by which a step, or an earlier one, may fail and end the plan.
     pub(super) failures: ByStep<NodeId>,
+    /// The labels of what decides whether a step is skipped, if outcomes are read.
+    pub(super) skipped: HashMap<u32, NodeId, Hashing>,
     /// The labels of the conditions that decide whether a step has an output.
     pub(super) presence: ByStep<NodeId>,
     /// The labels of the values that decide whether the parts of the outputs of inner plans exist.

@@ -247,7 +247,11 @@ impl<'a> Analysis<'a> {
             Method::Push => self.store.list(written),
         };
         let rest = path.get(common..).unwrap_or_default();
-        let part = self.store.at(content, rest);
+        let mut part = self.store.at(content, rest);
+        // The items of a list may be added before or after others.
+        if method == Method::Concat && matches!(rest.first(), Some(Segment::Index(_))) {
+            part = self.store.counted_from_end(part, content);
+        }
         // The slot is inside the value that is read.
         let inside = target.keys.get(common..).unwrap_or_default();
         let wrapped = inside.iter().rev().fold(part, |inner, key| {

@@ -64,8 +64,7 @@ pub(super) fn call(store: &mut LabelStore<'_>, function: &str, values: &[LabelsI
             let part = store.same_items(*list);
             // A bound may count from the end.
             let part = store.counted_from_end(part, *list);
-            let part = store.with(part, bounds);
-            store.sized(part, *list)
+            store.with(part, bounds)
         }
         (
             "size" | "int" | "uint" | "double" | "bool" | "contains" | "startsWith" | "endsWith"

@@ -51,7 +51,12 @@ impl LabelStore<'_> {
                 Segment::Each => {}
             }
             if position + 1 < path.len() {
-                at = self.at(at, std::slice::from_ref(segment));
+                at = match segment {
+                    Segment::Each => self.item(at),
+                    Segment::Key(_) | Segment::Index(_) => {
+                        self.at(at, std::slice::from_ref(segment))
+                    }
+                };
             }
         }
         may_miss

@@ -1,5 +1,7 @@
 //! The number of items of labelled lists, and the positions of items.
 
+use std::sync::Arc;
+
 use super::{LabelStore, Labels, LabelsId};
 use crate::flow::graph::NodeId;
 
@@ -127,8 +129,6 @@ impl LabelStore<'_> {
                 let length = self.length_of(value);
                 Length {
                     chosen: self.joined_length([length.chosen, Some(other)]),
-                    // What chose the items decides how many there are.
-                    like: None,
                     ..length
                 }
             }
@@ -136,6 +136,7 @@ impl LabelStore<'_> {
                 let length = self.length_of(value);
                 Length {
                     distinct: self.joined_length([length.distinct, Some(other)]),
+                    // What was compared decides how many there are.
                     like: None,
                     ..length
                 }
@@ -182,6 +183,25 @@ impl LabelStore<'_> {
         source: ItemSource,
     ) -> LabelsId {
         let length = self.length_of(like);
+        self.list_of_length(length, item, source)
+    }
+
+    /// Returns a list of `item`, which `predicate` chose from `list` by their values: it decides how many there are.
+    pub(in crate::flow) fn filtered(
+        &mut self,
+        list: LabelsId,
+        item: LabelsId,
+        predicate: NodeId,
+    ) -> LabelsId {
+        let length = Length {
+            like: None,
+            ..self.length_of(list)
+        };
+        let list = self.list_of_length(length, item, ItemSource::Counted);
+        self.with(list, predicate)
+    }
+
+    fn list_of_length(&mut self, length: Length, item: LabelsId, source: ItemSource) -> LabelsId {
         let mut list = self.list(item);
         if let Some(chosen) = length.chosen {
             list = self.with(list, chosen);
@@ -221,21 +241,26 @@ impl LabelStore<'_> {
         value: LabelsId,
         list: LabelsId,
     ) -> LabelsId {
+        let value = self.positioned(value);
         let count = self.foreign_count(list);
         count.map_or(value, |count| self.with(value, count))
     }
 
     /// Returns the source of the items `item`, which are computed from the items `from` of another list.
     pub(in crate::flow) fn item_source(&mut self, item: LabelsId, from: LabelsId) -> ItemSource {
-        let label = self.join(item);
-        // Most loops go over the output of one step, which need not be labelled field by field for this, and most of their items are
-        // parts of it.
+        if self.is_marked(item) {
+            return ItemSource::Other;
+        }
+        // Most loops go over the output of one step, which need not be labelled field by field for this.
         let step = self.output_step(from);
-        let comes_from =
-            |step| self.output_step(item) == Some(step) || self.graph.comes_from(label, step);
-        let is_counted = step.is_some_and(comes_from) || {
+        if step.is_some() && step == self.output_step(item) {
+            return ItemSource::Counted;
+        }
+        let step = step.map(Arc::clone);
+        let item = self.join(item);
+        let is_counted = step.is_some_and(|step| self.graph.comes_from(item, &step)) || {
             let from = self.join(from);
-            self.graph.shares_call(label, from)
+            self.graph.shares_call(item, from)
         };
         if is_counted {
             ItemSource::Counted
@@ -245,11 +270,11 @@ impl LabelStore<'_> {
     }
 
     /// Returns the step of whose output the value is a part, if its labels show one directly.
-    fn output_step(&self, mut id: LabelsId) -> Option<&str> {
+    fn output_step(&self, mut id: LabelsId) -> Option<&Arc<str>> {
         loop {
             match self.get(id) {
                 Labels::Output(output) => {
-                    return Some(&*self.outputs.get(output.call as usize)?.step);
+                    return Some(&self.outputs.get(output.call as usize)?.step);
                 }
                 Labels::List(value)
                 | Labels::With(value, _)

@@ -11,27 +11,60 @@ use crate::schema::Type;
 impl LabelStore<'_> {
     /// Returns the part of a value at `path`.
     pub(in crate::flow) fn at(&mut self, id: LabelsId, path: &[Segment]) -> LabelsId {
-        path.iter().fold(id, |at, segment| {
-            let part = match segment {
+        let mut at = id;
+        for (position, segment) in path.iter().enumerate() {
+            at = match segment {
                 // A key of digits may count items.
                 Segment::Key(key) => self.field(at, key),
-                Segment::Index(0) => self.first_item(at),
-                Segment::Index(_) | Segment::Each => self.item(at),
-            };
-            match segment {
-                Segment::Key(_) | Segment::Each => part,
-                Segment::Index(..0) => {
-                    let part = self.existing(part, at);
-                    self.counted_from_end(part, at)
+                Segment::Index(0) => {
+                    let part = self.first_item(at);
+                    self.existing(part, at)
                 }
-                Segment::Index(_) => self.existing(part, at),
-            }
-        })
+                Segment::Index(index) => {
+                    let part = self.item(at);
+                    let part = self.existing(part, at);
+                    if *index < 0 {
+                        self.counted_from_end(part, at)
+                    } else {
+                        part
+                    }
+                }
+                Segment::Each => {
+                    return self.each(at, path.get(position + 1..).unwrap_or_default());
+                }
+            };
+        }
+        at
+    }
+
+    /// Returns the list of the parts at `rest` of all items of `list`. Lists inside are flattened if `rest` goes through their items.
+    fn each(&mut self, list: LabelsId, rest: &[Segment]) -> LabelsId {
+        let item = self.item(list);
+        let part = self.at(item, rest);
+        if !rest.contains(&Segment::Each) {
+            let source = if rest.is_empty() {
+                ItemSource::Counted
+            } else {
+                self.item_source(part, item)
+            };
+            return self.list_like(list, part, source);
+        }
+        let inner = self.item(part);
+        let mut parts = self.list_like(list, inner, ItemSource::Counted);
+        if let Some(length) = self.length(part) {
+            parts = self.with(parts, length);
+        }
+        let counted = self.any_of(&[list, part]);
+        self.sized(parts, counted)
     }
 
     /// Returns `item`, which a position selects from `list`, with what decides whether it exists, if that counts.
     pub(in crate::flow) fn existing(&mut self, item: LabelsId, list: LabelsId) -> LabelsId {
-        let length = self.counts_positions.then(|| self.length(list)).flatten();
+        if !self.counts_positions {
+            return item;
+        }
+        let item = self.positioned(item);
+        let length = self.length(list);
         length.map_or(item, |length| self.with(item, length))
     }
 
@@ -62,7 +95,15 @@ impl LabelStore<'_> {
                 self.whole(node)
             }
             Labels::Open(value, _) => self.open_part(value, Some(key)),
-            Labels::Counted(value, _) | Labels::Sized(value, _) => self.field(value, key),
+            Labels::Counted(value, _) => self.field(value, key),
+            Labels::Sized(value, like) => {
+                let part = self.field(value, key);
+                if self.shows_list(value) {
+                    part
+                } else {
+                    self.push(Labels::Sized(part, like))
+                }
+            }
             Labels::AnyOf(_) | Labels::With(..) | Labels::Distinct(..) | Labels::Passed(..) => {
                 self.field_of_parts(id, labels, key)
             }

@@ -9,11 +9,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use planwright_core::diagnostic::FLOW_REFUSAL;
-use planwright_core::flow::{FlowParameter, FlowReport, OnViolation, PlannerLabel, ValueLabels};
+use planwright_core::flow::{FlowParameter, FlowReport, OnViolation, ValueLabels};
 use planwright_core::{Diagnostic, Hashing, Value};
 
 use crate::backend::{ErrorKind, ToolError, ToolOutput};
-use crate::run::outcome::{Outcome, StepStatus};
 use crate::run::run_machine::RunMachine;
 use crate::schedule::TaskId;
 
@@ -273,22 +272,11 @@ impl RunMachine {
         }
     }
 
-    /// Records that a value was set in the place of an output. It is a text of the planner, as the literals of the plan are.
-    pub(in crate::run) fn observe_choice(&mut self, task: TaskId, chosen: &Outcome) {
-        let flow = self.flow();
-        let is_exposed = flow.is_some_and(|flow| flow.planner == PlannerLabel::Exposed);
-        if !is_exposed || chosen.status != StepStatus::Succeeded {
-            return;
-        }
-        if let Some(path) = self.step_path(task) {
-            self.state_labels(path, ValueLabels::new(true, false));
-        }
-    }
-
     fn state_labels(&mut self, path: Arc<str>, labels: ValueLabels) {
         if !labels.is_empty() {
             self.apply_stated(&path, labels);
             self.run_flow.stated.push((path, labels));
+            self.expose_unfitting();
         }
     }
 
@@ -297,15 +285,22 @@ impl RunMachine {
         let Some(path) = self.step_path(task) else {
             return;
         };
-        let is_new = self.flow().is_some_and(|flow| flow.may_expose_by(&path));
-        if !is_new {
-            return;
+        if !self.run_flow.unfitting.contains(&path) {
+            self.run_flow.unfitting.push(path);
+            self.expose_unfitting();
         }
-        if let Some(mut report) = self.flow().cloned() {
+    }
+
+    /// Marks the report if the output of the plan may contain texts where a schema has none.
+    fn expose_unfitting(&mut self) {
+        let mut unfitting = self.run_flow.unfitting.iter();
+        let exposed = self
+            .flow()
+            .filter(|flow| unfitting.any(|path| flow.may_expose_by(path)));
+        if let Some(mut report) = exposed.cloned() {
             report.exposes = true;
             self.run_flow.report = Some(Box::new(report));
         }
-        self.run_flow.unfitting.push(path);
     }
 
     /// Applies stated labels to the report, with a warning for each violation that they cause.
@@ -328,20 +323,18 @@ impl RunMachine {
             for (path, labels) in self.run_flow.stated.clone() {
                 self.apply_stated(&path, labels);
             }
-            let Some(mut report) = self.flow().cloned() else {
-                return;
-            };
-            let mut unfitting = self.run_flow.unfitting.iter();
-            if unfitting.any(|path| report.may_expose_by(path)) {
-                report.exposes = true;
-                self.run_flow.report = Some(Box::new(report));
-            }
         }
+        self.expose_unfitting();
     }
 
     /// Returns the labels that servers have stated for the outputs of steps.
     pub(in crate::run) fn stated_labels(&self) -> &[(Arc<str>, ValueLabels)] {
         &self.run_flow.stated
+    }
+
+    /// Returns the steps whose outputs violate their schemas.
+    pub(in crate::run) fn unfitting_steps(&self) -> &[Arc<str>] {
+        &self.run_flow.unfitting
     }
 
     /// Records that the texts of `inputs` are not outputs.

@@ -100,6 +100,8 @@ pub struct RunSummary {
     pub flow: Option<FlowReport>,
     /// The labels that servers have stated for the outputs of steps, by the paths of the steps.
     pub stated: Vec<(Arc<str>, ValueLabels)>,
+    /// The paths of the steps whose outputs violate their schemas.
+    pub unfitting: Vec<Arc<str>>,
 }
 
 /// The summary of a step, item or round.
@@ -220,6 +222,7 @@ impl RunMachine {
             journal_error: None,
             flow: self.flow().cloned(),
             stated: self.stated_labels().to_vec(),
+            unfitting: self.unfitting_steps().to_vec(),
         };
         // The summary leaves the run, so it must not hold a secret.
         self.redactor.summary(&mut summary);

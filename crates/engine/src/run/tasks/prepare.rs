@@ -29,10 +29,7 @@ impl RunMachine {
             return;
         }
         let action = match self.chosen_outcome(task, effects) {
-            Some(outcome) => {
-                self.observe_choice(task, &outcome);
-                TaskAction::Done(outcome)
-            }
+            Some(outcome) => TaskAction::Done(outcome),
             None => self.next_action(task),
         };
         match action {

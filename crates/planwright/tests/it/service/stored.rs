@@ -697,6 +697,7 @@ async fn a_stored_plan_is_not_another_one() {
         new_plan: None,
         options: planwright.options(),
         retained: Vec::new(),
+        set: Vec::new(),
         choices: Vec::new(),
         now: SystemTime::UNIX_EPOCH,
     };
