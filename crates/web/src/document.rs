@@ -48,6 +48,9 @@ const STYLE_SPACES: &[(&str, &str)] = &[
     ("}\n", "}"),
 ];
 
+/// A mark in place of a comma and a space before a value in a text, which no part of the script has.
+const KEPT: &str = "\u{1}";
+
 /// Parts of the script with shorter replacements: spaces that are left out, and the word of variables that do not change. No text in the script
 /// has them.
 const SCRIPT_SPACES: &[(&str, &str)] = &[
@@ -121,7 +124,9 @@ impl PageDocument {
             .map(str::trim_start)
             .filter(|line| !line.is_empty() && !is_comment(line));
         let script: Vec<&str> = parts.collect();
-        let script = without_spaces(script.join("\n"), SCRIPT_SPACES);
+        // Only texts have this, so its space stays.
+        let script = script.join("\n").replace(", ${", KEPT);
+        let script = without_spaces(script, SCRIPT_SPACES).replace(KEPT, ", ${");
         let script = format!("{LIBRARY}\n{script}");
         let style = STYLE.lines().map(str::trim_start);
         let style = style.filter(|line| !line.is_empty() && !line.starts_with("/*"));
@@ -190,6 +195,14 @@ mod tests {
         for text in ["(', ')", "= ', '"] {
             assert!(!PARTS.iter().any(|part| part.contains(text)), "{text}");
         }
+        let count = |text: &str| text.matches(", ${").count();
+        let written: usize = PARTS
+            .iter()
+            .flat_map(|part| part.lines())
+            .filter(|line| !is_comment(line.trim_start()))
+            .map(count)
+            .sum();
+        assert_eq!(count(&PageDocument::assemble().html), written);
     }
 
     /// The promised size: all that a browser loads, as `gzip -9` compresses it.

@@ -69,7 +69,7 @@ test('a list is printed whole', async () => {
   const output = Object.fromEntries(steps.map(({ id }) => [id, `\${${id}}`]));
   const report = (await world.run({ name: 'long-report', steps, output })).run;
   await go(page, `#/run/${report}/report`);
-  await page.locator('.report').waitFor();
+  await page.locator('.report').getByText('step_0', { exact: true }).first().waitFor();
   const pagesOf = async () => (await page.pdf()).toString('latin1').match(/\/Type\s*\/Page\b/g).length;
   assert.ok(await pagesOf() > 1);
   await page.emulateMedia({ media: 'print' });
