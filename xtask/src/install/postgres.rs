@@ -9,6 +9,10 @@ use crate::project::Project;
 /// The folder of the programs of the server in Debian.
 const PROGRAMS: &str = "/usr/lib/postgresql";
 
+/// The programs of the example of replicas, and their packages in Debian.
+const OF_REPLICAS: [(&str, &str); 2] =
+    [("/usr/sbin/haproxy", "haproxy"), ("/usr/bin/curl", "curl")];
+
 /// A running server. It ends when this is dropped.
 pub(crate) struct PostgresServer {
     process: Child,
@@ -16,8 +20,8 @@ pub(crate) struct PostgresServer {
     pub(crate) url: String,
 }
 
-/// Starts a server for all tests, with the program of the testkit. If the server is missing, it is installed with the package manager
-/// of Debian.
+/// Starts a server for all tests, with the program of the testkit. What the server and the example of
+/// replicas need and the system does not have is installed with the package manager of Debian.
 ///
 /// # Errors
 ///
@@ -27,6 +31,13 @@ pub(crate) fn postgres(project: &Project) -> Result<PostgresServer, String> {
         debian_package(project, "postgresql").map_err(|error| {
             format!("stores are tested in PostgreSQL, which is missing: install it ({error})")
         })?;
+    }
+    for (program, package) in OF_REPLICAS {
+        if !std::path::Path::new(program).is_file() {
+            debian_package(project, package).map_err(|error| {
+                format!("the example of replicas needs `{program}`: install it ({error})")
+            })?;
+        }
     }
     // The stage before has built it.
     let program = project.target().join("debug/postgres-server");

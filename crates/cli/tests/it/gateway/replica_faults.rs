@@ -185,12 +185,13 @@ fn free_port() -> u16 {
         .unwrap()
 }
 
-#[expect(clippy::print_stdout, reason = "a test that was skipped says so")]
 #[test]
 fn the_script_starts_replicas_behind_a_balancer() {
-    if !Path::new("/usr/sbin/haproxy").exists() {
-        println!("skipped: Debian's package `haproxy` is not installed");
-        return;
+    for program in ["/usr/sbin/haproxy", "/usr/bin/curl"] {
+        assert!(
+            Path::new(program).exists(),
+            "`{program}` is missing: `cargo xtask test` installs it"
+        );
     }
     let folder = tempfile::tempdir().unwrap();
     let port = free_port();
