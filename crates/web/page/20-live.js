@@ -113,22 +113,25 @@ function applyRun(data) {
   if (!shown || (data.run && data.run.id !== shown.id)) return;
   if (data.seq < shown.seq) return;
   shown.seq = data.seq;
-  const hasNewStatus = data.run && data.run.status !== shown.run.status;
+  // What can be done with a run depends on the process that has it, too: it leaves after it has stored the end.
+  const isOther = data.run && (data.run.status !== shown.run.status || data.run.pid !== shown.run.pid);
   if (data.run) shown.run = data.run;
   if (data.questions) shown.questions = data.questions;
   for (const [at, state] of Object.entries(data.states ?? {})) shown.states.set(at, state);
   shown.version += 1;
   // A run that was read as it began may have had no plan to show yet.
-  if (data.grew || hasNewStatus || shown.no_graph) refreshRun(shown);
+  if (data.grew || isOther || shown.no_graph) refreshRun(shown);
   else if (shown.open.some((at) => data.states?.[at])) refreshParts(shown);
   current.touch();
 }
 
 /** Reads the run again after its plan or status changed. The states follow the events, which may be ahead. */
 async function refreshRun(shown) {
+  const read = shown.reads = (shown.reads ?? 0) + 1;
   try {
     const { graph, no_graph: reason, revisions, can_cancel: canCancel, can_resume: canResume } = await source.run(shown.id);
-    if (current.value !== shown) return;
+    // A response that is late does not replace a newer one.
+    if (current.value !== shown || shown.reads !== read) return;
     Object.assign(shown, { revisions, no_graph: reason, can_cancel: canCancel, can_resume: canResume, version: shown.version + 1 });
     if (shown.open.length) await loadGraph(shown.open);
     else if (graph) shown.graph = graph;

@@ -56,19 +56,24 @@ pub(crate) fn approver(
     if arguments.approve == Approve::All {
         passphrase.confirm()?;
     }
+    let person = is_asked.then(|| {
+        Arc::new(TerminalApprover::new(
+            printer,
+            Arc::clone(subject.live),
+            passphrase.clone(),
+            subject.turn,
+        ))
+    });
     let mut otherwise: Arc<dyn Approver> = match arguments.approve {
         _ if subject.is_approved => Arc::new(WholePlan),
         Approve::All => Arc::new(Always(Decision::Approve { args: None })),
         Approve::None => Arc::new(Always(Decision::Reject {
             because: Some("`--approve none` was given".to_owned()),
         })),
-        Approve::Ask if is_asked => Arc::new(TerminalApprover::new(
-            printer,
-            Arc::clone(subject.live),
-            passphrase.clone(),
-            subject.turn,
-        )),
-        Approve::Ask | Approve::Plan(_) | Approve::Wait => Arc::new(Always(Decision::Later)),
+        Approve::Ask | Approve::Plan(_) | Approve::Wait => match &person {
+            Some(person) => Arc::clone(person) as Arc<dyn Approver>,
+            None => Arc::new(Always(Decision::Later)),
+        },
     };
     match subject.stored {
         Some((store, run)) => {
@@ -101,6 +106,9 @@ pub(crate) fn approver(
             .hint("omit `--no-store`"));
         }
         None => {}
+    }
+    if let Some(person) = person {
+        otherwise = Arc::new(person.listing(otherwise));
     }
     match &arguments.approvals {
         Some(path) => {

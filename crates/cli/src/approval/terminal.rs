@@ -49,6 +49,13 @@ pub(super) struct TerminalApprover {
     waiting: Arc<Mutex<WaitingCalls>>,
 }
 
+/// Lists each call as waiting while another approver decides about it. Calls that are asked about together are all listed before the first of
+/// them is decided, even if that approver has to read the store first.
+pub(super) struct ListingApprover {
+    waiting: Arc<Mutex<WaitingCalls>>,
+    approver: Arc<dyn Approver>,
+}
+
 /// The calls that wait for an answer, by their digests, and the answers that one decision gave to several calls.
 #[derive(Default)]
 struct WaitingCalls {
@@ -71,14 +78,33 @@ impl TerminalApprover {
             waiting: Arc::default(),
         }
     }
+
+    /// Lists the calls that `approver` decides about, so that a person here can decide about those of a step together.
+    pub(super) fn listing(&self, approver: Arc<dyn Approver>) -> ListingApprover {
+        ListingApprover {
+            waiting: Arc::clone(&self.waiting),
+            approver,
+        }
+    }
+}
+
+impl Approver for ListingApprover {
+    fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
+        let entry = WaitingCall::add(&self.waiting, request.clone());
+        Box::pin(async move {
+            let decision = self.approver.decide(request).await;
+            drop(entry);
+            decision
+        })
+    }
 }
 
 impl Approver for TerminalApprover {
     fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
-        let entry = WaitingCall::add(&self.waiting, request);
         Box::pin(async move {
             let _turn = self.turn.lock().await;
-            if let Some(answer) = entry.answer() {
+            let answer = lock(&self.waiting).answers.remove(&request.digest());
+            if let Some(answer) = answer {
                 return answer;
             }
             let live = Arc::clone(&self.live);
@@ -86,7 +112,7 @@ impl Approver for TerminalApprover {
                 printer: self.printer,
                 passphrase: self.passphrase.clone(),
                 waiting: Arc::clone(&self.waiting),
-                request: entry.request.clone(),
+                request,
             };
             let asked = at_terminal(move |input| live.suspend(|| question.ask(Answers { input })));
             asked.await.unwrap_or(Decision::Later)
@@ -98,23 +124,16 @@ impl Approver for TerminalApprover {
 struct WaitingCall {
     waiting: Arc<Mutex<WaitingCalls>>,
     digest: String,
-    request: ApprovalRequest,
 }
 
 impl WaitingCall {
     fn add(waiting: &Arc<Mutex<WaitingCalls>>, request: ApprovalRequest) -> Self {
         let digest = request.digest();
-        lock(waiting).calls.insert(digest.clone(), request.clone());
+        lock(waiting).calls.insert(digest.clone(), request);
         Self {
             waiting: Arc::clone(waiting),
             digest,
-            request,
         }
-    }
-
-    /// Takes the answer that a decision about several calls gave to this one.
-    fn answer(&self) -> Option<Decision> {
-        lock(&self.waiting).answers.remove(&self.digest)
     }
 }
 

@@ -90,8 +90,9 @@ test('a run that waits and that no process drives is cancelled from the page', a
   await page.getByRole('button', { name: 'Cancel…' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel the run' }).click();
   await page.locator('.run-header').getByText('cancelled').waitFor();
-  // The page asks what can be done with the run once it has the status.
+  // The page asks what can be done with the run once it has the status, and again once the process that cancelled it has left it.
   await page.getByRole('button', { name: 'Cancel…' }).waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Resume…' }).waitFor();
   await go(page, `#/inbox?run=${run}`);
   await side(page).getByText('No call of this run waits for a decision.').waitFor();
   const other = await world.run({ name: 'idle', steps: [{ id: 'pay', tool: 'pay', args: { note: 'x' } }] });
