@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
 import { payBack, stockTaking, welcome } from './plans.mjs';
-import { Browser, World, checkAccess, checkWidth, finish, focused, go, press, screenshot, until } from './world.mjs';
+import { Browser, World, checkAccess, checkWidth, finish, go, press, screenshot, until } from './world.mjs';
 
 const world = new World();
 let browser;
