@@ -285,6 +285,20 @@ fn stored(runtime: &Runtime) {
             ">= 20000 /s",
         );
     }
+    let larger = plans::shaped(Shape::Wide, 10 * steps, &catalog);
+    let mut costs = [Vec::new(), Vec::new()];
+    // The sizes take turns, so that other load on the machine affects both.
+    for _ in 0..5 {
+        for (plan, costs) in [&wide, &larger].into_iter().zip(&mut costs) {
+            costs.push(run(&engine, plan).div_f64(plan.steps().len() as f64));
+        }
+    }
+    let [small, large] = costs.map(|costs| middle(costs).as_secs_f64());
+    row(
+        "kept, a step of 10,000 independent, against 1000",
+        &format!("{:.2} ×", large / small),
+        "1.50 ×",
+    );
     let many = durable::for_each(100_000);
     number += 1;
     let id = durable::run_id(number);

@@ -21,13 +21,33 @@ pub const HALF_LIFE: u32 = 8;
 const SHARE: u32 = 12;
 
 /// Call durations by tool. Reads and updates take constant time.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Durations {
-    servers: HashMap<ServerName, HashMap<Arc<str>, LearnedDuration, Hashing>, Hashing>,
+    /// The indices of the tools by server and name.
+    servers: HashMap<ServerName, HashMap<Arc<str>, usize, Hashing>, Hashing>,
+    tools: Vec<KnownTool>,
+    /// The index of the tool that was observed last: calls of one tool often follow each other.
+    latest: usize,
     /// The sum of all means, for a typical value in constant time.
     sum: u128,
-    tools: u32,
 }
+
+#[derive(Clone, Debug)]
+struct KnownTool {
+    server: ServerName,
+    name: Arc<str>,
+    learned: LearnedDuration,
+}
+
+impl PartialEq for Durations {
+    /// The order in which tools became known does not matter.
+    fn eq(&self, other: &Self) -> bool {
+        let is_same = |tool: &KnownTool| other.of(&tool.server, &tool.name) == Some(tool.learned);
+        self.tools.len() == other.tools.len() && self.tools.iter().all(is_same)
+    }
+}
+
+impl Eq for Durations {}
 
 /// The learned durations of one tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,35 +68,49 @@ impl Durations {
 
     /// Records that a call of `tool` at `server` succeeded after `took`.
     pub fn observe(&mut self, server: &ServerName, tool: &Arc<str>, took: Duration) {
-        // A fast path: nearly always the tool is known, and every call gets here.
-        if let Some(learned) = self
-            .servers
-            .get_mut(server)
-            .and_then(|tools| tools.get_mut(tool))
-        {
-            let old = learned.mean.as_nanos();
-            learned.observe(took);
-            self.sum = self.sum.saturating_sub(old) + learned.mean.as_nanos();
-            return;
+        // Every call gets here, and hashing two names costs more than the comparison with the latest ones.
+        let latest = self.tools.get(self.latest);
+        let is_latest =
+            latest.is_some_and(|latest| latest.name == *tool && latest.server == *server);
+        if !is_latest {
+            self.latest = self.index_of(server, tool).unwrap_or(self.tools.len());
         }
-        let mut learned = LearnedDuration::default();
-        learned.observe(took);
-        self.insert(server, tool, learned);
+        let Some(known) = self.tools.get_mut(self.latest) else {
+            let mut learned = LearnedDuration::default();
+            learned.observe(took);
+            return self.insert(server, tool, learned);
+        };
+        let old = known.learned.mean.as_nanos();
+        known.learned.observe(took);
+        self.sum = self.sum.saturating_sub(old) + known.learned.mean.as_nanos();
     }
 
     /// Sets what is known about a tool.
     pub fn insert(&mut self, server: &ServerName, tool: &Arc<str>, learned: LearnedDuration) {
         let tools = self.servers.entry(server.clone()).or_default();
-        match tools.insert(Arc::clone(tool), learned) {
-            Some(old) => self.sum = self.sum.saturating_sub(old.mean.as_nanos()),
-            None => self.tools = self.tools.saturating_add(1),
+        let index = *tools.entry(Arc::clone(tool)).or_insert(self.tools.len());
+        match self.tools.get_mut(index) {
+            Some(known) => {
+                let old = std::mem::replace(&mut known.learned, learned);
+                self.sum = self.sum.saturating_sub(old.mean.as_nanos());
+            }
+            None => self.tools.push(KnownTool {
+                server: server.clone(),
+                name: Arc::clone(tool),
+                learned,
+            }),
         }
         self.sum = self.sum.saturating_add(learned.mean.as_nanos());
     }
 
+    fn index_of(&self, server: &str, tool: &str) -> Option<usize> {
+        self.servers.get(server)?.get(tool).copied()
+    }
+
     /// The learned durations of a tool.
     pub fn of(&self, server: &str, tool: &str) -> Option<LearnedDuration> {
-        self.servers.get(server)?.get(tool).copied()
+        let known = self.tools.get(self.index_of(server, tool)?)?;
+        Some(known.learned)
     }
 
     /// The expected duration of a call, if the tool is known.
@@ -86,25 +120,20 @@ impl Durations {
 
     /// The mean of all known tools, as an estimate for unknown ones.
     pub fn typical(&self) -> Option<Duration> {
-        let mean = self.sum.checked_div(u128::from(self.tools))?;
+        let mean = self.sum.checked_div(self.tools.len() as u128)?;
         Some(nanos(mean))
     }
 
     /// Returns true if no tool is known.
     pub fn is_empty(&self) -> bool {
-        self.tools == 0
+        self.tools.is_empty()
     }
 
     /// All known tools, sorted by server and tool.
     pub fn tools(&self) -> Vec<(&ServerName, &Arc<str>, LearnedDuration)> {
-        let mut all: Vec<_> = self
-            .servers
-            .iter()
-            .flat_map(|(server, tools)| {
-                tools
-                    .iter()
-                    .map(move |(tool, learned)| (server, tool, *learned))
-            })
+        let tools = self.tools.iter();
+        let mut all: Vec<_> = tools
+            .map(|tool| (&tool.server, &tool.name, tool.learned))
             .collect();
         all.sort_by_key(|(server, tool, _)| (*server, *tool));
         all
@@ -129,7 +158,7 @@ impl LearnedDuration {
             return;
         }
         // The first observations weigh alike, or the very first one would dominate.
-        let share = u128::from(self.calls).min(u128::from(SHARE));
+        let share = self.calls.min(u64::from(SHARE));
         let off = self.mean.abs_diff(took);
         self.mean = towards(self.mean, took, share);
         self.spread = towards(self.spread, off, share);
@@ -137,8 +166,13 @@ impl LearnedDuration {
 }
 
 /// Moves from `old` one part in `share` of the way to `new`.
-fn towards(old: Duration, new: Duration, share: u128) -> Duration {
-    let step = nanos(old.abs_diff(new).as_nanos() / share.max(1));
+fn towards(old: Duration, new: Duration, share: u64) -> Duration {
+    let distance = old.abs_diff(new).as_nanos();
+    // Numbers of 64 bits, which are divided far faster, suffice for five centuries.
+    let step = match u64::try_from(distance) {
+        Ok(distance) => Duration::from_nanos(distance / share.max(1)),
+        Err(_) => nanos(distance / u128::from(share.max(1))),
+    };
     if new < old {
         old.saturating_sub(step)
     } else {

@@ -237,10 +237,16 @@ impl fmt::Debug for Silence {
 pub struct ClockPause(CallClock);
 
 impl CallClock {
-    /// Starts the clock: the call is sent. `on_resume` is notified each time a pause ends, `on_progress` each time progress is reported.
-    pub(crate) fn start(&self, on_resume: &Arc<Notify>, on_progress: Option<&Arc<Notify>>) {
+    /// Starts the clock: the call is sent `now`. `on_resume` is notified each time a pause ends, `on_progress` each time progress is
+    /// reported.
+    pub(crate) fn start(
+        &self,
+        now: Instant,
+        on_resume: &Arc<Notify>,
+        on_progress: Option<&Arc<Notify>>,
+    ) {
         let mut state = self.state();
-        state.since = Some(Instant::now());
+        state.since = Some(now);
         state.driver = Some(Arc::clone(on_resume));
         state.on_progress = on_progress.cloned();
     }

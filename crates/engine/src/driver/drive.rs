@@ -338,7 +338,11 @@ impl Driver {
             self.apply(Some(input));
             return;
         }
-        let input = self.next_input(true).await;
+        let input = if self.has_only_completed_calls() {
+            self.calls.next().await.map(RunInput::from)
+        } else {
+            self.next_input(true).await
+        };
         self.apply(input);
         if self.journal.is_some() {
             // Each turn costs a commit, which calls that are about to end can share.
@@ -350,6 +354,15 @@ impl Driver {
         {
             self.apply(Some(RunInput::from(ended)));
         }
+    }
+
+    /// Returns true if the next input is a call that completed inline. Then nothing else needs to be polled, which would cost about as much
+    /// as such a call.
+    fn has_only_completed_calls(&self) -> bool {
+        self.journal.is_none()
+            && self.calls.has_completed_inline()
+            && self.commands.is_empty()
+            && !self.commands.is_closed()
     }
 
     /// The next input, or `None` if the event does not concern the run. Without `may_wait`, only input that is already

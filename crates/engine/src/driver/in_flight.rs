@@ -104,7 +104,9 @@ impl InFlightCalls {
         let tool = tool_address(&call.tool);
         let clock = call.clock.clone();
         // The limit of the call starts now, not when the run decided to send it.
-        clock.start(&self.question_closed, self.progress_reported.as_ref());
+        let started = Instant::now();
+        let progress = self.progress_reported.as_ref();
+        clock.start(started, &self.question_closed, progress);
         // Created here, within the span of the run: the call may be polled in its own task.
         let span = tracing::info_span!(
             "call",
@@ -120,7 +122,6 @@ impl InFlightCalls {
             called.instrument(span).boxed()
         };
         if self.immediate_tools.contains(&tool) {
-            let started = Instant::now();
             let completed = result.as_mut().now_or_never();
             // A tool that waits or is slow is not polled inline until a later call is immediate again.
             if completed.is_none() || MAX_IMMEDIATE < started.elapsed() {
@@ -207,6 +208,11 @@ impl InFlightCalls {
         self.completed
             .back()
             .is_some_and(|ended| ended.task == task)
+    }
+
+    /// Returns true if a call that completed inline waits to be reported.
+    pub(crate) fn has_completed_inline(&self) -> bool {
+        !self.completed.is_empty()
     }
 
     /// Aborts all calls and waits until they have stopped, so no tool is running once the run has ended.

@@ -193,8 +193,14 @@ pub fn longest_paths(jobs: &Jobs) -> Vec<u64> {
 
 /// Returns true if a run of `jobs` optimizes its order before it begins, because it is worth the cost.
 pub fn is_worth_optimizing(jobs: &Jobs) -> bool {
-    let least = MIN_MEAN_DURATION.saturating_mul(u64::try_from(jobs.len()).unwrap_or(u64::MAX));
-    jobs.len() <= MAX_OPTIMIZED_JOBS && Bounds::plain(jobs, NonZeroUsize::MIN).work >= least
+    let work = calls(jobs).fold(0_u64, |sum, (_, time)| sum.saturating_add(time));
+    is_work_worth_optimizing(jobs.len(), work)
+}
+
+/// As [`is_worth_optimizing`], for `count` jobs whose calls take `work` microseconds in total.
+pub(crate) fn is_work_worth_optimizing(count: usize, work: u64) -> bool {
+    let least = MIN_MEAN_DURATION.saturating_mul(u64::try_from(count).unwrap_or(u64::MAX));
+    count <= MAX_OPTIMIZED_JOBS && work >= least
 }
 
 /// The order of a run of `jobs`: optimized if that is worth the cost, otherwise longest path first.

@@ -2,13 +2,14 @@
 //!
 //! Design: [Computation is divided into time slices](https://github.com/planwright/planwright/blob/main/docs/design/execution.md#computation-is-divided-into-time-slices).
 
-use std::collections::VecDeque;
-
 use planwright_core::Tool;
 
 use crate::schedule::{
     ConcurrencyLimits, LaneId, Scheduler, SchedulerCommand, SchedulerEvent, TaskId,
 };
+
+/// The number of taken commands from which on their memory is reused while others are queued.
+const MAX_TAKEN: usize = 1024;
 
 /// The number of cheap commands between two checks of the clock.
 const SLICE_COMMANDS: u64 = 16;
@@ -29,9 +30,9 @@ pub(super) enum TimeSlice {
 #[derive(Debug)]
 pub(super) struct CommandQueue {
     scheduler: Scheduler,
-    commands: VecDeque<SchedulerCommand>,
-    /// A reused buffer for the output of the scheduler.
-    scratch: Vec<SchedulerCommand>,
+    /// The commands, in a list because the scheduler appends to it directly. The first `next` ones are taken.
+    commands: Vec<SchedulerCommand>,
+    next: usize,
     slice: TimeSlice,
     /// The number of commands taken since the last input. A replay counts the same, so it can pause at the same place.
     taken: u64,
@@ -43,8 +44,8 @@ impl CommandQueue {
     pub(super) fn new(limits: ConcurrencyLimits) -> Self {
         Self {
             scheduler: Scheduler::new(limits),
-            commands: VecDeque::new(),
-            scratch: Vec::new(),
+            commands: Vec::new(),
+            next: 0,
             slice: TimeSlice::All,
             taken: 0,
             paused: false,
@@ -78,33 +79,39 @@ impl CommandQueue {
 
     /// Passes an event to the scheduler and queues its commands.
     pub(super) fn notify(&mut self, event: SchedulerEvent) {
-        self.scheduler.handle(event, &mut self.scratch);
-        self.commands.extend(self.scratch.drain(..));
+        self.scheduler.handle(event, &mut self.commands);
     }
 
     /// Starts a task with the tasks that it waits for.
     pub(super) fn start(&mut self, task: TaskId, waits: &[TaskId]) {
-        self.scheduler.start(task, waits, &mut self.scratch);
-        self.commands.extend(self.scratch.drain(..));
+        self.scheduler.start(task, waits, &mut self.commands);
     }
 
     /// Starts whatever is ready and returns the number of new commands.
     pub(super) fn start_ready(&mut self) -> usize {
-        self.scheduler.start_ready(&mut self.scratch);
-        let count = self.scratch.len();
-        self.commands.extend(self.scratch.drain(..));
-        count
+        let before = self.commands.len();
+        self.scheduler.start_ready(&mut self.commands);
+        self.commands.len() - before
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.commands.is_empty()
+        self.next == self.commands.len()
     }
 
     /// The next command, which then counts as taken.
     pub(super) fn take(&mut self) -> Option<SchedulerCommand> {
         // First in, first out: a replay relies on the order in which the scheduler decided.
-        let command = self.commands.pop_front()?;
+        let command = *self.commands.get(self.next)?;
+        self.next += 1;
         self.taken += 1;
+        if self.is_empty() {
+            self.commands.clear();
+            self.next = 0;
+        } else if self.next >= MAX_TAKEN && self.next > self.commands.len() / 2 {
+            // More commands are dropped than moved, so each is moved once on average.
+            self.commands.drain(..self.next);
+            self.next = 0;
+        }
         Some(command)
     }
 

@@ -54,7 +54,7 @@ pub enum Effect {
         took: Duration,
     },
     /// Send this event to all listeners.
-    Emit(StampedEvent),
+    Emit(Box<StampedEvent>),
     /// Append this record to the journal. Calls that follow must not be sent before it is stored.
     AppendRecord {
         /// The time since the start of the run.

@@ -103,7 +103,8 @@ impl fmt::Display for SkipReason {
 pub(crate) struct Outcome {
     pub(crate) status: StepStatus,
     pub(crate) output: Option<Arc<ToolOutput>>,
-    pub(crate) error: Option<ToolError>,
+    /// Boxed, since outcomes are moved often and few have an error.
+    pub(crate) error: Option<Box<ToolError>>,
     /// True if the plan handles the failure, so the run has not failed by it.
     pub(crate) handled: bool,
     pub(crate) reason: Option<SkipReason>,
@@ -124,11 +125,11 @@ impl Outcome {
         }
     }
 
-    pub(crate) fn failed(error: ToolError) -> Self {
+    pub(crate) fn failed(error: impl Into<Box<ToolError>>) -> Self {
         Self {
             status: StepStatus::Failed,
             output: None,
-            error: Some(error),
+            error: Some(error.into()),
             handled: false,
             reason: None,
             by_failure: true,

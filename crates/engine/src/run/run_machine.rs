@@ -345,10 +345,10 @@ impl RunMachine {
         let mut event = event();
         // All events leave the run here, so no event can contain a secret.
         self.redactor.event(&mut event);
-        effects.push(Effect::Emit(StampedEvent {
+        effects.push(Effect::Emit(Box::new(StampedEvent {
             at: self.now,
             event,
-        }));
+        })));
     }
 
     /// Emits the progress that the tool of a call in flight has reported. It decides nothing, so it is not an input.
@@ -375,7 +375,7 @@ impl RunMachine {
                 ..progress
             },
         };
-        effects.push(Effect::Emit(StampedEvent { at: now, event }));
+        effects.push(Effect::Emit(Box::new(StampedEvent { at: now, event })));
     }
 
     pub(super) fn task_data(&self, task: TaskId) -> Option<&TaskData> {
@@ -530,16 +530,15 @@ impl RunMachine {
         if let Some(frame) = self.frames.get_mut(frame_index) {
             frame.deferred = deferred;
         }
+        let mut waits: Vec<TaskId> = Vec::new();
         for step in open {
             let (Some(checked), Some(Some(task))) = (plan.steps().get(step), tasks.get(step))
             else {
                 continue;
             };
-            let waits: Vec<TaskId> = checked
-                .initial_dependencies
-                .iter()
-                .filter_map(|on| *tasks.get(*on as usize)?)
-                .collect();
+            let on = checked.initial_dependencies.iter();
+            waits.clear();
+            waits.extend(on.filter_map(|on| *tasks.get(*on as usize)?));
             self.queue.start(*task, &waits);
         }
     }

@@ -46,6 +46,16 @@ impl Default for ConcurrencyLimits {
     }
 }
 
+impl ConcurrencyLimits {
+    /// Returns true if no server and no tool has a limit of its own.
+    fn is_total_only(&self) -> bool {
+        self.per_server.is_none()
+            && self.per_tool.is_none()
+            && self.servers.is_empty()
+            && self.tools.is_empty()
+    }
+}
+
 /// Indices by their best tasks, best first. An entry is stale unless its lane or server is still listed with that
 /// task.
 type RankedIndices = BinaryHeap<Reverse<(PriorityKey, usize)>>;
@@ -106,6 +116,10 @@ impl ReadySet {
 
     /// The lane of `tool` at `server`.
     pub(super) fn lane(&mut self, server: &ServerName, tool: &Arc<str>) -> LaneId {
+        // A fast path for the most common case: only the whole run has a limit.
+        if self.limits.is_total_only() {
+            return LaneId::FREE;
+        }
         let key = (server.clone(), Arc::clone(tool));
         if let Some(lane) = self.lane_ids.get(&key) {
             return *lane;

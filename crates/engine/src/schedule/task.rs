@@ -57,7 +57,7 @@ pub enum SchedulerEvent {
 }
 
 /// A command of the scheduler to its driver.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SchedulerCommand {
     /// All tasks that it waited for have settled: determine its action, answer with [`SchedulerEvent::Prepared`].
     Prepare(TaskId),

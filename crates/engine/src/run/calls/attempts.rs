@@ -33,58 +33,25 @@ impl RunMachine {
             return;
         }
         self.begin(task, effects);
-        let run = self.id().clone();
-        let now = self.now();
-        let Some(data) = self.task_data_mut(task) else {
+        let Some(data) = self.task_data(task) else {
             return;
         };
+        let (Some(tool), Some(args)) = (&data.tool, &data.args) else {
+            return;
+        };
+        let step_limit = self.step_of(task).and_then(|(_, step)| step.timeout);
         // The scheduler counts only the attempts of this process.
         let number = data.earlier_attempts.saturating_add(attempt);
-        data.attempts = number;
-        let (Some(tool), Some(args)) = (data.tool.clone(), data.args.clone()) else {
-            return;
-        };
-        let at = Arc::clone(&data.address);
-        // The journal tells later processes which call the consent was for.
-        let consent = self.needs_consent(task, &tool).then(|| {
-            let subject = self.subject(&tool, &args);
-            Arc::from(subject.digest(&run, &at))
-        });
-        let step_limit = self.step_of(task).and_then(|(_, step)| step.timeout);
-        let time_limit = step_limit.or(self.options.attempt_timeout);
-        let call = Box::new(ToolCall {
-            tool: Arc::clone(&tool),
-            args: args.clone(),
-            context: CallContext {
-                step: at.step.clone(),
-                attempt: number,
-                key: IdempotencyKey::OfCall {
-                    run: run.clone(),
-                    at: Arc::clone(&at),
-                    tool: Arc::clone(&tool),
-                    args: args.clone(),
-                },
-                time_limit,
-                data: self.options.data.clone(),
-                run: Some(run),
-            },
-            clock: CallClock::default(),
-        });
-        let index = self.tasks.push_call(CallRecord {
-            task,
-            attempt: number,
-            args: args.clone(),
-            error: None,
-            sent: now,
-            ended: false,
-        });
-        if let Some(data) = self.task_data_mut(task) {
-            data.last_call = Some(index);
-        }
+        let at = &data.address;
         // The record precedes the call, so the driver stores it first.
         self.record(effects, || {
+            // The journal tells later processes which call the consent was for.
+            let consent = self.needs_consent(task, tool).then(|| {
+                let subject = self.subject(tool, args);
+                Arc::from(subject.digest(self.id(), at))
+            });
             Some(Record::Sent {
-                at: Arc::clone(&at),
+                at: Arc::clone(at),
                 server: tool.server.clone(),
                 tool: Arc::clone(&tool.name),
                 attempt: number,
@@ -93,11 +60,42 @@ impl RunMachine {
             })
         });
         self.emit(effects, || RunEvent::AttemptStarted {
-            at,
+            at: Arc::clone(at),
             tool: Arc::clone(&tool.name),
             attempt: number,
-            args,
+            args: args.clone(),
         });
+        let call = Box::new(ToolCall {
+            tool: Arc::clone(tool),
+            args: args.clone(),
+            context: CallContext {
+                step: at.step.clone(),
+                attempt: number,
+                key: IdempotencyKey::OfCall {
+                    run: self.id().clone(),
+                    at: Arc::clone(at),
+                    tool: Arc::clone(tool),
+                    args: args.clone(),
+                },
+                time_limit: step_limit.or(self.options.attempt_timeout),
+                data: self.options.data.clone(),
+                run: Some(self.id().clone()),
+            },
+            clock: CallClock::default(),
+        });
+        let record = CallRecord {
+            task,
+            attempt: number,
+            args: args.clone(),
+            error: None,
+            sent: self.now(),
+            ended: false,
+        };
+        let index = self.tasks.push_call(record);
+        if let Some(data) = self.task_data_mut(task) {
+            data.attempts = number;
+            data.last_call = Some(index);
+        }
         effects.push(Effect::Call {
             task,
             attempt,
@@ -176,27 +174,24 @@ impl RunMachine {
 
     /// Records that a task has begun.
     pub(in crate::run) fn begin(&mut self, task: TaskId, effects: &mut Vec<Effect>) {
-        let now = self.now();
-        let Some(data) = self.task_data_mut(task) else {
+        let Some(data) = self.task_data(task) else {
             return;
         };
         if data.started.is_some() {
             return;
         }
-        let at = Arc::clone(&data.address);
         // A resumed task began when its first call was sent.
-        let before = self
-            .past(&at)
-            .and_then(|past| Some(past.calls.first()?.sent));
-        let Some(data) = self.task_data_mut(task) else {
-            return;
-        };
-        data.started = Some(before.unwrap_or(now));
+        let past = self.past(&data.address);
+        let before = past.and_then(|past| Some(past.calls.first()?.sent));
+        let started = before.unwrap_or(self.now());
+        if let Some(data) = self.task_data_mut(task) {
+            data.started = Some(started);
+        }
         let Some(data) = self.task_data(task) else {
             return;
         };
         self.emit(effects, || RunEvent::StepStarted {
-            at,
+            at: Arc::clone(&data.address),
             tool: data.tool.as_ref().map(|tool| Arc::clone(&tool.name)),
             items: match data.group.as_deref() {
                 Some(Group::Items { items, .. }) => Some(items.len() as u64),

@@ -1,13 +1,14 @@
 //! Expected durations of the parts of a plan, and the longest paths of its steps.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use planwright_core::check::{CheckedPlan, CheckedStep};
 use planwright_core::plan::{Action, Concurrency, Step};
 use planwright_core::{PlanDigest, Tool, Value};
 
 use crate::durations::Durations;
-use crate::forecast::{Job, Jobs, MAX_OPTIMIZED_JOBS, is_worth_optimizing, optimize_order};
+use crate::forecast::{Job, Jobs, MAX_OPTIMIZED_JOBS, is_work_worth_optimizing, optimize_order};
 use crate::schedule::{ConcurrencyLimits, UNIT, ranks};
 
 /// A cost model of plans, from durations and limits. Times are in microseconds.
@@ -116,12 +117,18 @@ impl<'a> CostModel<'a> {
             return self.paths(plan, 0);
         }
         let times = self.times(plan, 0);
+        let waits = waits(plan, 0);
+        let all = || plan.plan().steps.iter().zip(plan.steps()).zip(&times);
+        let work = all()
+            .filter(|((step, checked), _)| called_tool(step, checked).is_some())
+            // As a job, a call takes at least one microsecond.
+            .fold(0_u64, |sum, (_, time)| sum.saturating_add((*time).max(1)));
+        if !is_work_worth_optimizing(times.len(), work) {
+            return PlanPaths::new(ranks(&times, &waits), &times);
+        }
         let mut jobs = Jobs::new();
-        let all = plan.plan().steps.iter().zip(plan.steps());
-        for (((step, checked), takes), waits) in all.zip(&times).zip(waits(plan, 0)) {
-            let is_call = step.for_each.is_none() && step.repeat.is_none();
-            // A loop is one job here. It occupies no slot, because each of its items takes one.
-            let tool = checked.tool.as_ref().filter(|_| is_call);
+        for (((step, checked), takes), waits) in all().zip(waits) {
+            let tool = called_tool(step, checked);
             let lane = tool.map(|tool| jobs.lane(&tool.server, &tool.name));
             let job = Job {
                 takes: *takes,
@@ -130,17 +137,24 @@ impl<'a> CostModel<'a> {
             };
             jobs.add(job, waits);
         }
-        if !is_worth_optimizing(&jobs) {
-            return self.paths(plan, 0);
-        }
         PlanPaths::new(optimize_order(&jobs, self.limits).ranks, &times)
     }
 
     fn times(&mut self, plan: &CheckedPlan, first: usize) -> Vec<u64> {
-        let all = plan.plan().steps.iter().zip(plan.steps());
-        all.skip(first)
-            .map(|(step, checked)| self.step(step, checked))
-            .collect()
+        let all = plan.plan().steps.iter().zip(plan.steps()).skip(first);
+        let mut times = Vec::with_capacity(all.len());
+        // Steps often call the same tool as the step before.
+        let mut latest: Option<(&Arc<Tool>, u64)> = None;
+        for (step, checked) in all {
+            let tool = called_tool(step, checked);
+            let known = latest
+                .zip(tool)
+                .filter(|((of, _), tool)| Arc::ptr_eq(of, tool));
+            let time = known.map_or_else(|| self.step(step, checked), |((_, time), _)| time);
+            latest = tool.map(|tool| (tool, time)).or(latest);
+            times.push(time);
+        }
+        times
     }
 }
 
@@ -153,6 +167,12 @@ impl PlanPaths {
             .collect();
         Self { ranks, after }
     }
+}
+
+/// The tool of a step that makes one call. A loop occupies no slot, because each of its items takes one.
+fn called_tool<'a>(step: &Step, checked: &'a CheckedStep) -> Option<&'a Arc<Tool>> {
+    let is_call = step.for_each.is_none() && step.repeat.is_none();
+    checked.tool.as_ref().filter(|_| is_call)
 }
 
 /// For each step from `first` on, the steps from `first` on that it may wait for.

@@ -314,7 +314,7 @@ impl RunMachine {
             attempts,
             started: data.started,
             ended: data.ended,
-            error: outcome.error.clone(),
+            error: outcome.error.as_deref().cloned(),
             handled: outcome.handled,
             reason: outcome.reason.clone(),
             is_in_doubt: outcome.status == StepStatus::Cancelled && self.is_in_doubt(task, data),

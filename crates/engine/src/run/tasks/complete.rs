@@ -64,7 +64,7 @@ impl RunMachine {
             tool: data.tool.as_ref().map(|tool| Arc::clone(&tool.name)),
             status: outcome.status,
             output: outcome.output.as_ref().map(|output| output.value.clone()),
-            error: outcome.error.clone(),
+            error: outcome.error.as_deref().cloned(),
             reason: outcome.reason.clone(),
             attempts: data.attempts,
         });
@@ -92,7 +92,7 @@ impl RunMachine {
             at: Arc::clone(&data.address),
             status: outcome.status,
             output,
-            error: outcome.error.clone(),
+            error: outcome.error.as_deref().cloned(),
             handled: outcome.handled,
             reason: outcome.reason.clone(),
             started: data.started,
@@ -131,7 +131,7 @@ impl RunMachine {
         match by {
             SettledBy::Itself => pending.unwrap_or_else(|| Outcome::failed(internal())),
             SettledBy::Attempt | SettledBy::AttemptTimeout | SettledBy::Rejection => {
-                Outcome::failed(last_error.map_or_else(internal, |error| *error))
+                Outcome::failed(last_error.unwrap_or_else(|| Box::new(internal())))
             }
             SettledBy::StepTimeout => Outcome::failed(ToolError::new(
                 ErrorKind::Timeout,
@@ -143,7 +143,7 @@ impl RunMachine {
             }
             // A task that was stopped between attempts has failed by the last one.
             SettledBy::Stop => match last_error {
-                Some(error) => Outcome::failed(*error),
+                Some(error) => Outcome::failed(error),
                 None => not_run_outcome,
             },
             SettledBy::Cancel if is_stuck => Outcome::failed(ToolError::new(
@@ -257,7 +257,7 @@ impl RunMachine {
         };
         let failure = outcome
             .error
-            .as_ref()
+            .as_deref()
             .map(ToolError::as_value)
             .unwrap_or_default();
         // The last of several alternatives takes the failure.

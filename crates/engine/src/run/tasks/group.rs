@@ -154,7 +154,7 @@ impl RunMachine {
                 ErrorKind::Reference,
                 format!("`until` must be true or false, found a {}", other.kind()),
             )),
-            Err(ResolveError::Missing(error) | ResolveError::Fail(error)) => Err(error),
+            Err(ResolveError::Missing(error) | ResolveError::Fail(error)) => Err(*error),
             Err(ResolveError::Skip(reason)) => Err(ToolError::new(
                 ErrorKind::Reference,
                 format!("`until` needs `{}`, which did not run", reason.of),
@@ -426,7 +426,7 @@ impl RunMachine {
                     },
                 };
                 return scope.node(node, None).map_err(|unbound| match unbound {
-                    ResolveError::Missing(error) | ResolveError::Fail(error) => error,
+                    ResolveError::Missing(error) | ResolveError::Fail(error) => *error,
                     ResolveError::Skip(reason) => ToolError::new(
                         ErrorKind::Reference,
                         format!(

@@ -14,7 +14,7 @@ use crate::run::journaling::records::PriorCall;
 use crate::run::outcome::{Outcome, SkipKind, SkipReason, StepStatus};
 use crate::run::report::cost_model::CostModel;
 use crate::run::run_machine::RunMachine;
-use crate::run::values::resolve::{ReferenceScope, ResolveError};
+use crate::run::values::resolve::{ReferenceScope, ResolveError, fail};
 use crate::run::values::slots::{Frame, Slots};
 use crate::schedule::{CallTerms, Prepared, SchedulerEvent, TaskId, TaskState};
 
@@ -386,10 +386,10 @@ impl RunMachine {
         };
         match scope.node(&for_each.over, None)? {
             Value::List(items) => Ok(TaskAction::Items(items)),
-            other => Err(ResolveError::Fail(ToolError::new(
+            other => Err(fail(
                 ErrorKind::Reference,
                 format!("`for_each` needs a list, found a {}", other.kind()),
-            ))),
+            )),
         }
     }
 
@@ -507,13 +507,13 @@ fn needs_everything(step: &Step) -> bool {
 fn is_true(condition: &Node, scope: &ReferenceScope<'_>) -> Result<bool, ResolveError> {
     match scope.node(condition, None)? {
         Value::Bool(is_true) => Ok(is_true),
-        other => Err(ResolveError::Fail(ToolError::new(
+        other => Err(fail(
             ErrorKind::Reference,
             format!(
                 "a condition must be true or false, found a {}",
                 other.kind()
             ),
-        ))),
+        )),
     }
 }
 

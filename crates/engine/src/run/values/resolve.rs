@@ -46,7 +46,7 @@ impl Warnings {
     }
 }
 
-/// The reason why a reference has no value.
+/// The reason why a reference has no value. Errors are boxed, since every read returns a result of this type.
 #[derive(Clone, Debug)]
 pub(crate) enum ResolveError {
     /// The steps that must settle first.
@@ -54,16 +54,16 @@ pub(crate) enum ResolveError {
     /// The value will never exist, so the step is skipped.
     Skip(SkipReason),
     /// The path of the reference has no value. A later alternative may have one.
-    Missing(ToolError),
+    Missing(Box<ToolError>),
     /// The reference cannot be resolved.
-    Fail(ToolError),
+    Fail(Box<ToolError>),
 }
 
 impl ResolveError {
     /// The error, if it is one.
     pub(crate) fn into_error(self) -> Option<ToolError> {
         match self {
-            Self::Missing(error) | Self::Fail(error) => Some(error),
+            Self::Missing(error) | Self::Fail(error) => Some(*error),
             Self::Wait(_) | Self::Skip(_) => None,
         }
     }
@@ -71,7 +71,7 @@ impl ResolveError {
 
 impl From<ToolError> for ResolveError {
     fn from(error: ToolError) -> Self {
-        Self::Fail(error)
+        Self::Fail(Box::new(error))
     }
 }
 
@@ -323,11 +323,11 @@ fn as_written(text: &Arc<str>) -> Value {
 }
 
 pub(super) fn missing(message: String) -> ResolveError {
-    ResolveError::Missing(ToolError::new(ErrorKind::Reference, message))
+    ResolveError::Missing(Box::new(ToolError::new(ErrorKind::Reference, message)))
 }
 
-pub(super) fn fail(kind: ErrorKind, message: impl Into<String>) -> ResolveError {
-    ResolveError::Fail(ToolError::new(kind, message))
+pub(in crate::run) fn fail(kind: ErrorKind, message: impl Into<String>) -> ResolveError {
+    ResolveError::Fail(Box::new(ToolError::new(kind, message)))
 }
 
 /// Returns true if a parameter of type `expected` takes text but not `value`.
