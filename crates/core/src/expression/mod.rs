@@ -18,8 +18,8 @@ pub use evaluate::{
 pub use function::function_usages;
 pub use parser::{is_item_name, parse_form, parse_form_in_loop, parse_form_within};
 pub use pattern::PatternBudget;
-pub(crate) use program::may_fail;
 pub use program::{Expression, print_form, print_form_in_loop, print_path};
+pub(crate) use program::{may_fail, tests_existence};
 
 #[cfg(test)]
 mod tests;

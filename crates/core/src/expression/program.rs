@@ -24,6 +24,7 @@ struct ExpressionData {
     bindings: Vec<Form>,
     reads: Vec<Read>,
     may_fail: bool,
+    tests_existence: bool,
 }
 
 impl PartialEq for Expression {
@@ -111,6 +112,7 @@ struct Binder<'t> {
     /// The paths whose existence the expression tests with `has(…)`.
     tested: Vec<Read>,
     may_fail: bool,
+    tests_existence: bool,
 }
 
 impl<'t> Binder<'t> {
@@ -122,6 +124,7 @@ impl<'t> Binder<'t> {
             reads: Vec::new(),
             tested: Vec::new(),
             may_fail: false,
+            tests_existence: false,
         }
     }
 
@@ -138,6 +141,7 @@ impl<'t> Binder<'t> {
             bindings: self.bindings,
             reads: self.reads,
             may_fail: self.may_fail,
+            tests_existence: self.tests_existence,
         }))
     }
 
@@ -156,6 +160,7 @@ impl<'t> Binder<'t> {
                     let form = form_of(std::mem::take(alternatives), self.text);
                     // Each alternative may be missing, the last one if an earlier one exists.
                     self.may_fail |= may_fail(&form);
+                    self.tests_existence |= tests_existence(&form);
                     self.reads
                         .extend(form_reads(&form).into_iter().map(lenient));
                     *tree = Tree::Bound(self.binding(form));
@@ -166,7 +171,10 @@ impl<'t> Binder<'t> {
                     self.walk(&mut alternative.tree, guarded || position < last);
                 }
             }
-            Tree::Has(path) => self.walk(path, true),
+            Tree::Has(path) => {
+                self.tests_existence = true;
+                self.walk(path, true);
+            }
             Tree::Call(_, arguments) => {
                 self.may_fail = true;
                 for argument in arguments {
@@ -250,11 +258,20 @@ fn tested_reads(tree: &mut Tree, tested: &mut Vec<Read>) {
 
 /// Returns true if an expression of `form` may fail by a value: it divides, calls a function, or selects a part.
 pub(crate) fn may_fail(form: &Form) -> bool {
+    has_expression(form, |expression| expression.0.may_fail)
+}
+
+/// Returns true if an expression of `form` tests with `has(…)` whether a part exists.
+pub(crate) fn tests_existence(form: &Form) -> bool {
+    has_expression(form, |expression| expression.0.tests_existence)
+}
+
+fn has_expression(form: &Form, is_such: fn(&Expression) -> bool) -> bool {
     match form {
         Form::All(_) => false,
         Form::First(alternatives) => alternatives.iter().any(|one| match one {
             Alternative::Read(_) | Alternative::Literal(_) => false,
-            Alternative::Expression(expression) => expression.0.may_fail,
+            Alternative::Expression(expression) => is_such(expression),
         }),
     }
 }

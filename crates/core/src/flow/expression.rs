@@ -99,8 +99,12 @@ impl<'a> ExpressionWalk<'_, 'a> {
                 self.bound.store().number_from(&[part])
             }
             Tree::Has(part) => {
+                let store = self.bound.store();
+                let before = std::mem::replace(&mut store.tests_existence, true);
                 let part = self.optional(part);
-                self.bound.store().number_from(&[part])
+                let store = self.bound.store();
+                store.tests_existence = before;
+                store.number_from(&[part])
             }
             Tree::Chain(first, rest) => self.chain(first, rest),
             Tree::And(parts) | Tree::Or(parts) => {

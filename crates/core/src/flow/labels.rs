@@ -6,8 +6,9 @@ mod lengths;
 mod marks;
 mod open;
 mod parts;
+mod texts;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use super::graph::{CallId, Flags, LabelGraph, LabelOrigin, NodeId, Passage, Pass
 use super::outputs::{ANY_KEY, IsList, PartId, ToolOutputs, may_have_fields};
 use super::policy::FlowPolicy;
 use super::report::ValueLabels;
-use crate::schema::{Additional, Type};
+use crate::schema::Type;
 use crate::{Hashing, Schema, Tool, ToolName, Value};
 
 /// Maximum nesting of labels; deeper values get one label. A plan may pass a value through thousands of steps.
@@ -42,7 +43,7 @@ const NODES_OF_A_STEP: usize = 32;
 const FIELDS_OF_A_STEP: usize = 8;
 
 /// The labels of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct LabelsId(u32);
 
 /// The structure of labelled values. Its parts are in lists of the store, so that it is small: a plan has many values.
@@ -156,6 +157,8 @@ pub(super) struct LabelStore<'a> {
     /// The alternatives of all choices; those of each one are neighbours.
     alternatives: Vec<LabelsId>,
     types: Vec<Type>,
+    /// The parts of the texts that are made of nothing but these, in the order of the texts.
+    text_parts: Vec<(LabelsId, ValueRange)>,
     // Values refer to each other and may repeat each other many times. Parts of those that do so are stored, so that the time
     // stays linear; parts of all others are found at once.
     fields: HashMap<(LabelsId, Arc<str>), LabelsId, Hashing>,
@@ -182,6 +185,8 @@ pub(super) struct LabelStore<'a> {
     keys: Option<NodeId>,
     /// True while it counts whether an item exists at a position, since there is another value for this case.
     pub(super) counts_positions: bool,
+    /// True while it tests whether a part exists: what decides whether a step has an output is read as well.
+    pub(super) tests_existence: bool,
     /// True if something may depend on whether steps fail.
     pub(super) follows_failures: bool,
     /// The values by which the current step may fail.
@@ -205,6 +210,7 @@ impl<'a> LabelStore<'a> {
             object_fields: Vec::new(),
             alternatives: Vec::new(),
             types: Vec::new(),
+            text_parts: Vec::new(),
             fields: HashMap::default(),
             items: HashMap::default(),
             first_items: HashMap::default(),
@@ -225,6 +231,7 @@ impl<'a> LabelStore<'a> {
             nothing: LabelsId(0),
             keys: is_exposed.then_some(planner),
             counts_positions: false,
+            tests_existence: false,
             follows_failures: false,
             failing: Vec::new(),
             searches_names: false,
@@ -446,10 +453,15 @@ impl<'a> LabelStore<'a> {
     }
 
     fn push_alternatives(&mut self, values: &[LabelsId]) -> LabelsId {
+        let range = self.range_of(values);
+        self.push(Labels::AnyOf(range))
+    }
+
+    fn range_of(&mut self, values: &[LabelsId]) -> ValueRange {
         let start = position(self.alternatives.len());
         self.alternatives.extend_from_slice(values);
         let end = position(self.alternatives.len());
-        self.push(Labels::AnyOf(ValueRange { start, end }))
+        ValueRange { start, end }
     }
 
     /// Returns the alternatives of a choice.
@@ -502,60 +514,6 @@ impl<'a> LabelStore<'a> {
     pub(super) fn computed_from(&mut self, values: &[LabelsId]) -> LabelsId {
         let node = self.join_values(values.iter().copied());
         self.push(Labels::Scalar(node))
-    }
-
-    /// Returns the joined label of texts; `None` if there are none.
-    pub(super) fn join_texts(&mut self, texts: &ValueTexts) -> Option<NodeId> {
-        let computed = texts.computed.iter().copied();
-        let outputs =
-            (!texts.outputs.is_empty()).then(|| self.join_values(texts.outputs.iter().copied()));
-        let mut all = computed.chain(outputs).peekable();
-        all.peek()?;
-        Some(self.graph.join(all))
-    }
-
-    /// Returns all parts of a value that may be texts.
-    pub(super) fn texts(&self, id: LabelsId) -> ValueTexts {
-        let mut texts = ValueTexts::default();
-        let mut seen: HashSet<LabelsId, Hashing> = HashSet::default();
-        let mut open = vec![id];
-        while let Some(id) = open.pop() {
-            if !seen.insert(id) {
-                continue;
-            }
-            match self.get(id) {
-                Labels::Output(output) => {
-                    let called = self.called(output);
-                    if called.is_none_or(|called| called.may_contain_text(output.part)) {
-                        texts.outputs.push(id);
-                        texts.has_untrusted_output |=
-                            called.is_none_or(|called| called.may_be_untrusted_text(output.part));
-                    }
-                }
-                Labels::Object(fields, _) => {
-                    open.extend(self.fields_in(fields).iter().map(|(_, field)| *field));
-                }
-                Labels::AnyOf(values) => open.extend(self.alternatives_in(values)),
-                Labels::List(value)
-                | Labels::With(value, _)
-                | Labels::Distinct(value, _)
-                | Labels::Counted(value, _)
-                | Labels::Sized(value, _)
-                | Labels::Passed(value, _) => {
-                    open.push(value);
-                }
-                Labels::Open(value, node) => match self.open.value(value) {
-                    Some(value) => open.push(value),
-                    None => texts.computed.push(node),
-                },
-                Labels::Typed(shape, _) if !may_contain_text(self.shape(shape)) => {}
-                Labels::Whole(node) | Labels::Scalar(node) | Labels::Typed(_, node) => {
-                    texts.computed.push(node);
-                }
-                Labels::Number(_) => {}
-            }
-        }
-        texts
     }
 
     /// Returns the label of a number or boolean that is computed from `values`, or of a list of such.
@@ -706,42 +664,9 @@ impl ValueRange {
     }
 }
 
-/// The parts of a value that may be texts.
-#[derive(Default)]
-pub(super) struct ValueTexts {
-    /// The labels of the parts, apart from outputs of tools.
-    pub(super) computed: Vec<NodeId>,
-    outputs: Vec<LabelsId>,
-    /// True if an output of a tool may be an untrusted text.
-    pub(super) has_untrusted_output: bool,
-}
-
 /// Returns a position in a list. A plan has far fewer parts than that: its text is limited to some megabytes.
 fn position(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
-}
-
-/// Returns true if a value of the type `shape` may be a text, or contain one. Constants of the schema do not count: no
-/// stranger chooses them.
-fn may_contain_text(shape: &Type) -> bool {
-    shape.members().iter().any(|member| match member {
-        Type::Any | Type::Text => true,
-        Type::List(list) => may_contain_text(&list.any_item()),
-        Type::Object(object) => {
-            object.additional != Additional::Closed
-                || object
-                    .properties
-                    .values()
-                    .any(|property| may_contain_text(&property.shape))
-        }
-        Type::Never
-        | Type::Null
-        | Type::Boolean
-        | Type::Integer
-        | Type::Number
-        | Type::Literal(_)
-        | Type::Union(_) => false,
-    })
 }
 
 /// Returns true if `key` is a number, which selects an item of a list.

@@ -25,6 +25,19 @@ const MAX_LEVEL_PARTS: u32 = 200;
 /// Maximum number of members of an intersection of unions.
 const MAX_COMBINED: usize = 64;
 
+/// The keywords that apply other schemas, which may describe fields, to the same object.
+const APPLICATORS: [&str; 9] = [
+    "$ref",
+    "$dynamicRef",
+    "$recursiveRef",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "if",
+    "dependentSchemas",
+    "patternProperties",
+];
+
 /// The type inferred from a schema.
 #[derive(Clone, Debug)]
 pub(super) struct InferredType {
@@ -259,6 +272,8 @@ impl<'a> TypeReader<'a> {
         let additional = match fields.get("additionalProperties") {
             // A field may match a pattern, so its type is not that of the other fields.
             _ if has_patterns => Additional::Open(Type::Any),
+            // Drafts up to 7 do not know the keyword.
+            None if self.applies_siblings && is_closed_as_a_whole(fields) => Additional::Closed,
             None => Additional::Unspecified,
             Some(Value::Bool(false)) => Additional::Closed,
             Some(schema) => Additional::Open(self.schema(schema, depth + 1)),
@@ -281,6 +296,15 @@ impl<'a> TypeReader<'a> {
             additional,
         }))
     }
+}
+
+/// Returns true if a schema excludes all fields that it does not describe, and no other schema beside it describes some.
+fn is_closed_as_a_whole(fields: &Object) -> bool {
+    let is_false = |value: &Value| matches!(value, Value::Bool(false));
+    fields.get("unevaluatedProperties").is_some_and(is_false)
+        && APPLICATORS
+            .iter()
+            .all(|keyword| !fields.contains_key(*keyword))
 }
 
 fn describes_parts(fields: &Object) -> bool {

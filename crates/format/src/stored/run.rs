@@ -372,7 +372,7 @@ impl From<PlannerLabel> for FlowModeV1 {
     }
 }
 
-/// A result that an earlier plan of the run computed, and that stays although the new plan changes what it was computed from.
+/// A result that no plan of the run computes any more: it stays although the new plan changes its sources, or it was set.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -384,9 +384,12 @@ pub struct RetainedStepV1 {
     pub untrusted: bool,
     /// True if a part of the result is private.
     pub private: bool,
-    /// The label of the planner that asked to retain the result, if its plan was checked by a flow policy.
+    /// The label of the planner that asked to retain or set the result, if its plan was checked by a flow policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_by: Option<FlowModeV1>,
+    /// True if the request has set the result, so that no plan computed it.
+    #[serde(rename = "set", default, skip_serializing_if = "is_false")]
+    pub is_set: bool,
 }
 
 impl RetainedStepV1 {
@@ -397,6 +400,7 @@ impl RetainedStepV1 {
             untrusted: labels.integrity == Integrity::Untrusted,
             private: labels.confidentiality == Confidentiality::Private,
             asked_by: Some(asked_by),
+            is_set: false,
         }
     }
 
@@ -407,11 +411,20 @@ impl RetainedStepV1 {
             untrusted: true,
             private: true,
             asked_by: None,
+            is_set: false,
         }
     }
 
-    /// Returns the step, the author of the request to keep its result, and its labels, in a few words.
+    /// Sets that the request has set the result.
+    #[must_use]
+    pub fn set(mut self) -> Self {
+        self.is_set = true;
+        self
+    }
+
+    /// Returns the step, the author of the request to keep or set its result, and its labels, in a few words.
     pub fn shown(&self) -> String {
+        let verb = if self.is_set { "was set" } else { "stays" };
         let asked = match self.asked_by {
             Some(FlowModeV1::Clean) => " on request",
             Some(FlowModeV1::Exposed) => " on request of a planner that had read untrusted text",
@@ -423,7 +436,7 @@ impl RetainedStepV1 {
             (false, true) => ": private",
             (false, false) => "",
         };
-        format!("the result of `{}` stays{asked}{labels}", self.step)
+        format!("the result of `{}` {verb}{asked}{labels}", self.step)
     }
 
     /// Returns the labels of the result.
@@ -546,4 +559,39 @@ fn read<T: DeserializeOwned>(value: &Value, schema: &str) -> Result<T, FormatErr
     serde_json::from_str(&value.to_json()).map_err(|error| FormatError {
         message: format!("the stored `{schema}` is invalid: {error}"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_of_no_plan_is_shown_with_its_author_and_labels() {
+        let step = || Arc::from("v");
+        let untrusted = ValueLabels::new(true, false);
+        let by_planner = |planner| RetainedStepV1::new(step(), untrusted, planner);
+        let of_planner = " on request of a planner that had read untrusted text: untrusted";
+        let unknown = " on request without known labels: untrusted and private";
+        for (result, how) in [
+            (
+                by_planner(FlowModeV1::Clean),
+                "stays on request: untrusted".to_owned(),
+            ),
+            (
+                by_planner(FlowModeV1::Exposed),
+                format!("stays{of_planner}"),
+            ),
+            (
+                by_planner(FlowModeV1::Exposed).set(),
+                format!("was set{of_planner}"),
+            ),
+            (RetainedStepV1::unknown(step()), format!("stays{unknown}")),
+            (
+                RetainedStepV1::unknown(step()).set(),
+                format!("was set{unknown}"),
+            ),
+        ] {
+            assert_eq!(result.shown(), format!("the result of `v` {how}"));
+        }
+    }
 }

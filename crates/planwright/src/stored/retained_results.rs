@@ -73,13 +73,14 @@ pub fn set_results(
     set.filter(|(_, choice)| matches!(choice, Choice::Set(_)))
         .map(|(step, _)| {
             let path: Arc<str> = resolve(plan, history, step)?.steps().into();
-            Ok(match chooser {
+            let result = match chooser {
                 Some(chooser) => {
                     let labels = ValueLabels::new(true, false);
                     RetainedStepV1::new(path, labels, FlowModeV1::from(chooser))
                 }
                 None => RetainedStepV1::unknown(path),
-            })
+            };
+            Ok(result.set())
         })
         .collect()
 }

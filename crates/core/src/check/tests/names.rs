@@ -319,10 +319,35 @@ mod extraction {
         assert!(!exposes(&mixed, "${bill.kind}"));
         assert!(!exposes(&mixed, "${bill.l}"));
         assert!(!exposes(&mixed, "${bill.l[0]}"));
+        for text in [
+            "${bill.kind}: ${bill.n}",
+            "${string(bill.n)}",
+            "${'n: ' + string(bill.n)}",
+        ] {
+            assert!(!exposes(&mixed, text), "{text}");
+        }
+        for text in [
+            "${bill.t}: ${bill.n}",
+            "${string(bill)}",
+            "${string(bill.t)}",
+            "${json('[' + string(bill.n) + ']')}",
+        ] {
+            assert!(exposes(&mixed, text), "{text}");
+        }
         assert!(!exposes(
             &closed(r#"{"n": {"type": "integer"}}"#),
             "${bill}"
         ));
+        let closed_as_a_whole = |more: &str| {
+            format!(
+                r#"{{"type": "object", "properties": {{"n": {{"type": "integer"}}}}, "unevaluatedProperties": false{more}}}"#
+            )
+        };
+        assert!(!exposes(&closed_as_a_whole(""), "${bill}"));
+        let texts = r#", "patternProperties": {"^t": {"type": "string"}}"#;
+        assert!(exposes(&closed_as_a_whole(texts), "${bill}"));
+        let more = r#", "allOf": [{"properties": {"t": {"type": "string"}}}]"#;
+        assert!(exposes(&closed_as_a_whole(more), "${bill}"));
         // The model may add fields to an open object.
         assert!(exposes(
             r#"{"type": "object", "properties": {"n": {"type": "integer"}}}"#,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{Analysis, PlanScope};
 use crate::check::{CheckedData, error_type};
+use crate::expression::tests_existence;
 use crate::flow::graph::{Flags, LabelOrigin, NodeId};
 use crate::flow::labels::LabelsId;
 use crate::plan::{Action, Node, OnError, Output, Source};
@@ -232,11 +233,12 @@ fn computes_rounds(scope: &PlanScope<'_, '_>, index: u32) -> bool {
     })
 }
 
-/// Returns true if a step of the plan, or of a plan inside it, reads the outcome of a step.
+/// Returns true if a step of the plan, or of a plan inside it, reads the outcome of a step, or tests whether it has an output.
 pub(super) fn reads_outcomes(plan: &CheckedData) -> bool {
     let mut is_found = false;
     let mut look = |node: &Node| {
         node.each_reference(&mut |reference| {
+            is_found |= tests_existence(&reference.form);
             reference.each_read(&mut |read| is_found |= matches!(read.source, Source::Result(_)));
         });
     };

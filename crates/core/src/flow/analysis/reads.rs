@@ -35,7 +35,7 @@ impl<'a> Analysis<'a> {
                         TextPart::Literal(_) => self.store.planner(),
                     })
                     .collect();
-                self.store.computed_from(&values)
+                self.store.text_of(&values)
             }
             NodeKind::List(items) => {
                 let items: Vec<_> = items
@@ -217,6 +217,7 @@ impl<'a> Analysis<'a> {
         let whole = match &read.source {
             Source::Slot(kind) => {
                 let labels = self.slot(scope, *kind, path);
+                let labels = self.with_existence(scope, read, path, labels);
                 if let (true, Some(step)) = (self.context.with_edges, step) {
                     let label = self.store.join(labels);
                     add_slot_read(scope, step, *kind, label);
@@ -255,6 +256,7 @@ impl<'a> Analysis<'a> {
             }
         };
         let part = self.store.at(whole, path);
+        let part = self.with_existence(scope, read, path, part);
         if self.store.follows_failures
             && read.missing != Missing::Null
             && self.store.may_miss(whole, path)
@@ -275,6 +277,24 @@ impl<'a> Analysis<'a> {
             self.add_read(scope, from, to, label, None);
         }
         part
+    }
+
+    /// Returns `part`, which `read` reads at `path`, with what decides whether the steps that it is from have an output, if it is tested
+    /// whether it exists.
+    fn with_existence(
+        &mut self,
+        scope: &PlanScope<'a, '_>,
+        read: &Read,
+        path: &[Segment],
+        part: LabelsId,
+    ) -> LabelsId {
+        if !self.store.tests_existence {
+            return part;
+        }
+        let presence = self.store.graph.open();
+        let read = Read::part(read.source.clone(), path.to_vec());
+        self.add_presence_of_read(scope, &read, presence);
+        self.store.with(part, presence)
     }
 
     pub(super) fn add_read(

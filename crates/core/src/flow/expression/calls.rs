@@ -75,6 +75,7 @@ pub(super) fn call(store: &mut LabelStore<'_>, function: &str, values: &[LabelsI
         (name, _) if name.starts_with("math.") || name.starts_with("lists.") => {
             store.number_from(values)
         }
+        ("string", [_]) => store.text_of(values),
         // All other functions make a new text from everything that they read.
         _ => store.computed_from(values),
     }

@@ -56,29 +56,52 @@ impl LabelStore<'_> {
         list: LabelsId,
     ) -> LabelsId {
         let mut visits_left = MAX_PARTS;
-        self.marked_part(value, item, list, &mut visits_left)
-    }
-
-    fn marked_part(
-        &mut self,
-        value: LabelsId,
-        item: LabelsId,
-        list: LabelsId,
-        visits_left: &mut usize,
-    ) -> LabelsId {
-        self.map_parts(value, |store, part| {
+        self.marked_parts(value, &mut |store, part| {
             let Some(left) = visits_left.checked_sub(1) else {
                 return store.sized(part, list);
             };
-            *visits_left = left;
-            if store.has_parts(part) {
-                return store.marked_part(part, item, list, visits_left);
-            }
+            visits_left = left;
             if store.shows_list(part) || store.item_source(part, item) == ItemSource::Counted {
                 return part;
             }
             store.sized(part, list)
         })
+    }
+
+    /// Returns `value` with what `mark` returns for its fields, and for the items of lists that it spells out, at any depth.
+    fn marked_parts(
+        &mut self,
+        value: LabelsId,
+        mark: &mut dyn FnMut(&mut Self, LabelsId) -> LabelsId,
+    ) -> LabelsId {
+        match self.get(value) {
+            Labels::List(items) => {
+                let marked = match self.get(items) {
+                    Labels::AnyOf(alternatives) => self
+                        .map_alternatives(alternatives, |store, item| {
+                            store.marked_parts_or_whole(item, mark)
+                        }),
+                    _ => self.marked_parts_or_whole(items, mark),
+                };
+                if marked == items {
+                    value
+                } else {
+                    self.list(marked)
+                }
+            }
+            _ => self.map_parts(value, |store, part| store.marked_parts_or_whole(part, mark)),
+        }
+    }
+
+    fn marked_parts_or_whole(
+        &mut self,
+        part: LabelsId,
+        mark: &mut dyn FnMut(&mut Self, LabelsId) -> LabelsId,
+    ) -> LabelsId {
+        if self.has_parts(part) || matches!(self.get(part), Labels::List(_)) {
+            return self.marked_parts(part, mark);
+        }
+        mark(self, part)
     }
 
     /// Returns `value`, the last one that rounds compute; `rounds` decided which is the last. What a tool returns belongs to its call.

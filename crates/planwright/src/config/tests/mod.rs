@@ -1,6 +1,7 @@
 //! LoadedPlan and putting together.
 
 mod dates;
+mod flow;
 mod model;
 pub(super) mod reference;
 mod serving;
@@ -40,46 +41,6 @@ fn settled(user: &str, project: &str) -> Vec<String> {
         .filter(|setting| &*setting.set_in != "default")
         .map(|setting| format!("{} = {} ({})", setting.key, setting.value, setting.set_in))
         .collect()
-}
-
-#[test]
-fn the_patterns_of_a_list_are_shown_as_they_hold() {
-    let check = |user: &str, text: &str, expected: &[&str]| {
-        let user = read(Origin::User, user).unwrap();
-        let project = read(Origin::Project, text).unwrap();
-        let settings = Config::of([&user, &project]).settings();
-        let flow = settings.iter().filter(|it| it.key.starts_with("flow."));
-        let shown: Vec<String> = flow
-            .map(|it| format!("{} = {} ({})", it.key, it.value, it.set_in))
-            .collect();
-        assert_eq!(shown, expected, "{text}");
-    };
-    let emptied = "[flow]\nuntrusted = []\nguard = []";
-    check(
-        "",
-        emptied,
-        &[
-            "flow.untrusted = \"*\" (default)",
-            "flow.guard = \"builtin\" (default)",
-        ],
-    );
-    check(
-        emptied,
-        "[flow]\nuntrusted = [\"mail.*\"]",
-        &[
-            "flow.guard = [] (mine.toml:3)",
-            "flow.untrusted = \"mail.*\" (planwright.toml:2)",
-        ],
-    );
-    check(
-        "",
-        "[flow]\nuntrusted = [\"mail.*\"]\nprivate = []",
-        &[
-            "flow.untrusted = \"*\" (default)",
-            "flow.untrusted = \"mail.*\" (planwright.toml:2)",
-            "flow.private = [] (planwright.toml:3)",
-        ],
-    );
 }
 
 #[test]
