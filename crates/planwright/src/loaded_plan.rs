@@ -334,7 +334,7 @@ impl LoadedPlan {
         let found = check_without_inputs(plan, &self.context(catalog, &self.limited(policy)));
         if found.has_problems() {
             // A proposal with problems is only advice.
-            for advice in self.diagnostics.iter_mut() {
+            for advice in &mut self.diagnostics {
                 advice.fixes = Arc::default();
             }
         }

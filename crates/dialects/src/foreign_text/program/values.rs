@@ -120,9 +120,9 @@ impl Builder {
                 }
                 let of = self.operand(of)?;
                 // A failure alone stands for its message.
-                let failure = of
-                    .strip_suffix(".message")
-                    .filter(|path| path.starts_with("results.") && path.ends_with(".error"));
+                let failure = of.strip_suffix(".message").filter(|path| {
+                    path.starts_with("results.") && path.strip_suffix(".error").is_some()
+                });
                 match (&**name, failure) {
                     ("message" | "code" | "data" | "kind", Some(error)) => field(error, name),
                     (_, Some(_)) => return None,
