@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use planwright_core::{Code, Diagnostic, Diagnostics, Plan, Span, TextEdit};
+use planwright_core::{Code, Diagnostic, Diagnostics, Plan, Span, TextEdit, Value};
 
 use crate::choice::{choose, other_reading, parse_choice, parse_with};
 use crate::dialect::Dialect;
@@ -12,6 +12,7 @@ use crate::document::{
     read_lines, read_part, read_yaml, yaml_part,
 };
 use crate::foreign_text;
+use crate::foreign_text::advice::{Extent, advice};
 use crate::registry::{by_name, mention_lines, syntax_of};
 
 /// The options of reading a text.
@@ -373,10 +374,36 @@ fn several_plans(text: &[u8], parts: &[EnclosedPart]) -> Diagnostics {
         lines.join(" and ")
     );
     let at = parts.first().map_or(0, |part| part.range.start);
+    if let Ok(text) = std::str::from_utf8(text)
+        && let Some(plan) = plan_of_steps(text, parts)
+    {
+        let message = format!(
+            "each block of the text, in the lines {}, is a step",
+            lines.join(" and ")
+        );
+        return advice(Code::NotJson, &message, &plan, Extent::Part, text);
+    }
     let diagnostic = Diagnostic::error(Code::NotJson, message).at_span("", at..at);
     [diagnostic.help("give the one that is meant, or put the steps of all into one `steps`")]
         .into_iter()
         .collect()
+}
+
+/// The plan whose steps are the objects in `parts` of `text`; `None` if one of them is more than a call.
+fn plan_of_steps(text: &str, parts: &[EnclosedPart]) -> Option<Value> {
+    let steps = parts.iter().map(|part| {
+        let value = Value::from_json(text.get(part.range.clone())?).ok()?;
+        let is_call = ["tool", "tool_name", "name", "action"]
+            .iter()
+            .any(|word| value.get(word).is_some_and(|tool| tool.as_text().is_some()));
+        (is_call && value.get("steps").is_none()).then_some(value)
+    });
+    let steps = Value::list(steps.collect::<Option<Vec<_>>>()?);
+    // The words around the blocks name an order.
+    Some(Value::object([
+        ("ordering", Value::text("listed")),
+        ("steps", steps),
+    ]))
 }
 
 /// Describes a text that is neither JSON nor lines of calls in one diagnostic.

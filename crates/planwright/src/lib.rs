@@ -551,6 +551,9 @@ pub mod drawing;
 /// Loaded plans, with their text, dialect and diagnostics.
 pub mod loaded_plan;
 
+/// Texts of plans with the fixes of their diagnostics.
+pub mod fixes;
+
 /// Stored runs.
 #[cfg(feature = "store")]
 pub mod stored;

@@ -16,6 +16,7 @@ use planwright_core::{
 };
 use planwright_dialects::{ParseResult, ReadOptions, document};
 
+use crate::fixes::{MAX_READINGS, add_advised_edits};
 #[cfg(feature = "store")]
 use crate::format::ToolSourcesV1;
 use crate::format::{LibraryPlanV1, PlanTextV1, RecalledLabelsV1};
@@ -29,9 +30,6 @@ fn proposed_plan(diagnostics: &Diagnostics) -> Option<Plan> {
         planwright_dialects::parse(json.as_bytes(), &ReadOptions::new("proposal")).plan
     })
 }
-
-/// The maximum number of times that fixes are applied, because one may enable another.
-const MAX_READINGS: usize = 16;
 
 /// The plan of `text`, which is none, with the fixes of `diagnostics`.
 fn fixed_plan(diagnostics: &Diagnostics, text: &str) -> Option<Plan> {
@@ -311,7 +309,7 @@ impl LoadedPlan {
         };
         let is_unreadable = self.diagnostics.has_errors();
         let (checked, found) = check(plan, &self.context(catalog, &self.limited(policy)));
-        self.add(found);
+        self.add(found, is_unreadable);
         self.check_proposal(catalog, policy);
         (checked.filter(|_| !is_unreadable), self)
     }
@@ -320,9 +318,10 @@ impl LoadedPlan {
     #[must_use]
     pub fn check_without_inputs(mut self, catalog: &Catalog, policy: &Policy) -> Self {
         if let Some(plan) = self.plan.take() {
+            let is_unreadable = self.diagnostics.has_errors();
             let policy = self.limited(policy);
             let found = check_without_inputs(plan, &self.context(catalog, &policy));
-            self.add(found);
+            self.add(found, is_unreadable);
         }
         self
     }
@@ -333,6 +332,12 @@ impl LoadedPlan {
             return;
         };
         let found = check_without_inputs(plan, &self.context(catalog, &self.limited(policy)));
+        if found.has_problems() {
+            // A proposal with problems is only advice.
+            for advice in &mut self.diagnostics {
+                advice.fixes = Arc::default();
+            }
+        }
         let of_proposal = found.into_iter().map(|found| Diagnostic {
             message: format!("in the proposed plan, {}", found.message),
             // There is no such place in the text.
@@ -364,10 +369,15 @@ impl LoadedPlan {
             .with_retained(&self.labels.retained)
     }
 
-    /// Adds the diagnostics of a check.
-    fn add(&mut self, found: Diagnostics) {
-        self.diagnostics.extend(found);
+    /// Adds the diagnostics of a check. The order of the steps of an unreadable plan is not known.
+    fn add(&mut self, found: Diagnostics, is_unreadable: bool) {
+        let is_known = |found: &Diagnostic| !is_unreadable || found.code != Code::UnorderedCalls;
+        self.diagnostics
+            .extend(found.into_iter().filter(is_known).collect());
         self.diagnostics.sort();
+        if let Some((_, text)) = self.texts.first() {
+            add_advised_edits(&mut self.diagnostics, text);
+        }
         if !self.has_library {
             for diagnostic in &mut self.diagnostics {
                 if diagnostic.code == Code::UnknownPlan {

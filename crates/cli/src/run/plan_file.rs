@@ -104,7 +104,11 @@ pub(crate) fn read_stored(
     load(arguments, parse_stored(&arguments.text, plan))
 }
 
-fn load(arguments: &PlanArguments, parsed: ParsedPlanText) -> Result<LoadedPlan, CommandError> {
+/// Loads a parsed plan with its inputs and its library.
+pub(crate) fn load(
+    arguments: &PlanArguments,
+    parsed: ParsedPlanText,
+) -> Result<LoadedPlan, CommandError> {
     let ParsedPlanText { name, result } = parsed;
     let mut loaded = LoadedPlan::new(name, result)
         .with_inputs(inputs(arguments)?)

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use planwright_core::value::number::exact_number;
 use planwright_core::{Code, Diagnostic, Place, PointerSegment, SourceText, Span, TextEdit};
 
+use super::backslashes::backslashes;
 use super::edits::json;
 use super::json_reader::{JsonReader, Unrecoverable};
 use super::leniency::Leniency;
@@ -151,6 +152,16 @@ impl JsonReader<'_> {
             // Single quotes delimit the text as well, so that nothing but the quotes is reported.
             let message = "a text stands in single quotes".to_owned();
             self.report_structure(place, start, self.at, message, "use double quotes");
+        }
+        if self.is_lenient()
+            && let Some(found) = backslashes(&self.text[start..self.at])
+        {
+            let is_certain = problems.iter().any(StringError::is_escape) || found.is_single;
+            self.report_backslashes(place, start, &found, is_certain);
+            problems.retain(|problem| !problem.is_escape());
+            if is_certain {
+                return Ok(found.meant.into());
+            }
         }
         for problem in problems {
             self.report_string_problem(place, &problem, &controls);
@@ -456,6 +467,12 @@ pub(super) enum StringError {
     Escape(usize, usize),
     /// Half of a surrogate pair, from its backslash to its end.
     Surrogate(usize, usize),
+}
+
+impl StringError {
+    fn is_escape(&self) -> bool {
+        matches!(self, Self::Escape(..))
+    }
 }
 
 /// Reads the quoted text that begins at byte `start` of `text`, after the opening `quote`.

@@ -1,6 +1,7 @@
 //! The markers of other systems in texts, and the names of a plan that tell them from other text.
 
 mod dollar;
+mod phrase;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,10 +14,8 @@ use planwright_core::{Plan, Value};
 use super::operations::{Certainty, has_operator};
 use super::paths::{
     MAX_MARKER_BYTES, ascii_characters, begins_reference, dotted, end_of_reference, length_to,
-    marker_window, may_contain, path_length, references, split_name, strip_prefix_any_case,
-    with_positions,
+    marker_window, may_contain, references, split_name, strip_prefix_any_case, with_positions,
 };
-use super::phrases::{is_certain_phrase, phrase};
 use super::templates::has_statement;
 use crate::native::path_of;
 
@@ -535,28 +534,6 @@ impl<'a> ReferenceNames<'a> {
             rest = &inside[end + 1..];
         }
         !rest.contains(char::is_alphanumeric)
-    }
-
-    /// The first phrase in `text` that names the output of a step, such as `<output of step 1>`.
-    fn phrase_marker(&self, text: &str, is_apart: impl Fn(usize) -> bool) -> Option<Marker> {
-        let (mut range, name) = phrase(text).filter(|_| self.is_native)?;
-        let meaning = match self.steps.get(name) {
-            Some(output) => output.to_string(),
-            None => {
-                let position = name.parse::<usize>().ok()?.checked_sub(1)?;
-                self.steps.get(self.order.get(position)?)?.to_string()
-            }
-        };
-        let is_call = is_certain_phrase(&text[range.clone()]);
-        let rest = if is_call {
-            path_length(&text[range.end..])
-        } else {
-            0
-        };
-        let meaning = meaning + &text[range.end..range.end + rest];
-        range.end += rest;
-        let is_certain = is_call || range == (0..text.len());
-        is_apart(range.start).then(|| Marker::new(range, meaning, is_certain))
     }
 
     /// The first template in `text` that has the form of a reference, but no step and no input as its root: a typing error, or

@@ -13,6 +13,39 @@ const OUTPUTS: [&str; 9] = [
 /// Words before the name of a step that have no meaning of their own.
 const FILLERS: [&str; 6] = ["of", "from", "the", "step", "task", "above"];
 
+/// The bytes of `{step 1 field}` or `<step 1>` in `text`, the number of the step, and the field.
+pub(super) fn numbered(text: &str) -> Option<(Range<usize>, &str, Option<&str>)> {
+    if !text.contains("step ") && !text.contains("Step ") {
+        return None;
+    }
+    let mut brackets = BRACKETS
+        .iter()
+        .filter(|(open, _)| !matches!(*open, "[" | "("));
+    brackets.find_map(|(open, close)| {
+        let start = text.find(open)?;
+        let inside = start + open.len();
+        let length = text[inside..].find(close)?;
+        let mut words = text[inside..inside + length]
+            .split([' ', '.'])
+            .filter(|word| !word.is_empty());
+        words
+            .next()
+            .filter(|word| matches!(*word, "step" | "Step"))?;
+        let number = words.next()?;
+        let mut field = words.next();
+        if field.is_some_and(|word| OUTPUTS.contains(&word)) {
+            field = words.next();
+        }
+        let is_field = |word: &str| {
+            word.chars()
+                .all(|sign| sign.is_alphanumeric() || sign == '_')
+        };
+        let is_all = words.next().is_none() && field.is_none_or(is_field);
+        let is_number = number.chars().all(|sign| sign.is_ascii_digit());
+        (is_all && is_number).then(|| (start..inside + length + close.len(), number, field))
+    })
+}
+
 /// The first phrase in `text` that names a step: its bytes, and the name or the number of the step.
 pub(super) fn phrase(text: &str) -> Option<(Range<usize>, &str)> {
     // Most texts have no bracket, and a search for each word is slow.
@@ -94,6 +127,27 @@ fn step_in(phrase: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_of_steps_in_brackets() {
+        let check = |text: &str, expected: Option<(&str, &str, Option<&str>)>| {
+            let found = numbered(text).map(|(range, step, field)| (&text[range], step, field));
+            assert_eq!(found, expected, "{text}");
+        };
+        check(
+            "It is {step 1 datetime}.",
+            Some(("{step 1 datetime}", "1", Some("datetime"))),
+        );
+        check("<step 2>", Some(("<step 2>", "2", None)));
+        check(
+            "{{Step 3 output.name}}",
+            Some(("{{Step 3 output.name}}", "3", Some("name"))),
+        );
+        check("{step 4 result}", Some(("{step 4 result}", "4", None)));
+        check("[step 1]", None);
+        check("{step one}", None);
+        check("{step 1 of the plan}", None);
+    }
 
     #[test]
     fn phrases_name_a_step() {

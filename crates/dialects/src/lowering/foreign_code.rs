@@ -74,8 +74,20 @@ fn block_advice(code: &str, word: &str) -> Option<String> {
             "a plan has no blocks: put `{\"when\": ${!(…)}}` with the condition after each step of this one, without indentation"
                 .to_owned(),
         ),
+        "try" | "begin" => Some(
+            "a plan has no blocks: put `{\"on_error\": \"continue\"}` after each step of this one, without indentation"
+                .to_owned(),
+        ),
+        "except" | "catch" | "rescue" => Some(
+            "a plan has no blocks: put `{\"when\": ${!results.STEP.success}}` after each step of this one, without indentation and with the id of the step that may fail"
+                .to_owned(),
+        ),
+        "finally" | "ensure" => Some(
+            "a plan has no blocks: put `{\"after\": [\"STEP\"]}` after each step of this one, without indentation and with the id of the last step before it"
+                .to_owned(),
+        ),
         "while" | "until" | "repeat" => Some(
-            "a plan has no blocks, and repeats one step: put `{\"repeat\": {\"until\": ${…}, \"max\": …}}` after that step, without indentation and with a condition on its own answer, which ends the loop; what follows the loop has this step in its `after`"
+            "a plan has no blocks, and repeats one step: put `{\"repeat\": {\"until\": ${…}, \"max\": …}}` after that step, without indentation and with a condition on its own answer, which ends the loop; several steps become the plan of one, `round = {\"plan\": {\"steps\": […]}, \"repeat\": {\"until\": ${round.STEP…}, \"max\": …}}`; what follows the loop has this step in its `after`"
                 .to_owned(),
         ),
         "for" | "foreach" => {

@@ -143,7 +143,6 @@ fn meanings_are_not_fixed() {
     for fields in [
         "\"tool\": \"t\", \"next\": \"a\"",
         "\"tool\": \"t\", \"parallel\": false",
-        "\"server\": \"s\", \"tool\": \"t\"",
         "\"tool\": \"t\", \"on_error\": \"retry\"",
         "\"tool\": \"t\", \"if\": \"a.x and a.y\"",
         "\"tool\": \"t\", \"timeout\": \"soon\"",

@@ -1,4 +1,5 @@
 //! The library as programs embed it.
 
 mod examples;
+mod fixes;
 mod service;

@@ -10,6 +10,7 @@ use planwright::loaded_plan::LoadedPlan;
 use planwright::terminal_text;
 use serde::Serialize;
 
+use super::{fix, single};
 use crate::args::{CheckArguments, Format};
 use crate::error::{CommandError, Exit};
 use crate::run::plan_file;
@@ -154,19 +155,28 @@ pub(super) async fn check(
     server_use: ServerUse,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    let read = read(arguments)?;
-    let loaded = read.iter().flat_map(|plan| &plan.loaded);
-    let needed: BTreeSet<String> = loaded.flat_map(LoadedPlan::tool_names).collect();
+    let needed = |plans: &[NamedPlan]| -> BTreeSet<String> {
+        let loaded = plans.iter().flat_map(|plan| &plan.loaded);
+        loaded.flat_map(LoadedPlan::tool_names).collect()
+    };
+    let policy = config.restrict(Policy::new());
+    let mut plans = read(arguments)?;
+    let mut names = needed(&plans);
     let mut toolbox = Toolbox::empty();
-    if !read.is_empty() {
-        toolbox = Toolbox::open(&arguments.tools, Some(&needed), server_use, printer).await?;
-        // The soundness of a plan does not depend on approvals.
-        toolbox.apply_config(config, None, printer)?;
-        let store = store::open_existing(&arguments.plan.text.store)?;
-        toolbox.recall_answers(config, store.as_ref())?;
+    if !plans.is_empty() {
+        toolbox = single::open(arguments, (config, &names), server_use, printer).await?;
         toolbox.servers.close().await;
     }
-    let policy = config.restrict(Policy::new());
+    if arguments.fix {
+        fix::fix(arguments, &toolbox.catalog, &policy, printer)?;
+        plans = read(arguments)?;
+        let before = std::mem::replace(&mut names, needed(&plans));
+        if !names.is_subset(&before) {
+            toolbox = single::open(arguments, (config, &names), server_use, printer).await?;
+            toolbox.servers.close().await;
+        }
+    }
+    let read = plans;
     let on_violation = config.flow().violation;
     // These diagnostics are about the policy, so they are the same for all plans.
     let of_policy: Vec<Diagnostic> = match &policy.flow {

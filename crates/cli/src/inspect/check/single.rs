@@ -1,7 +1,9 @@
 //! `planwright check PLAN`: the check of one plan.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
+use planwright::config::Config;
 use planwright::core::Diagnostic;
 use planwright::core::check::Policy;
 use serde::Serialize;
@@ -37,22 +39,25 @@ pub(crate) async fn check(
     server_use: ServerUse,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    if arguments.fix {
-        fix::fix(arguments, printer)?;
-    }
     let Settings { config, .. } = settings::load(Path::new("."))?;
     let config = arguments.flow.apply(config);
     if arguments.saved || !arguments.more.is_empty() {
         return several::check(arguments, &config, server_use, printer).await;
     }
-    let loaded = plan_file::read(&arguments.plan)?;
+    let policy = config.restrict(Policy::new());
+    let mut loaded = plan_file::read(&arguments.plan)?;
     let needed = loaded.tool_names();
-    let mut toolbox = Toolbox::open(&arguments.tools, Some(&needed), server_use, printer).await?;
-    // The soundness of a plan does not depend on approvals.
-    toolbox.apply_config(&config, None, printer)?;
-    let store = store::open_existing(&arguments.plan.text.store)?;
-    toolbox.recall_answers(&config, store.as_ref())?;
-    let (mut sound, mut loaded) = loaded.check(&toolbox.catalog, &config.restrict(Policy::new()));
+    let mut toolbox = open(arguments, (&config, &needed), server_use, printer).await?;
+    if arguments.fix {
+        fix::fix(arguments, &toolbox.catalog, &policy, printer)?;
+        loaded = plan_file::read(&arguments.plan)?;
+        let of_fixed = loaded.tool_names();
+        if !of_fixed.is_subset(&needed) {
+            toolbox.servers.close().await;
+            toolbox = open(arguments, (&config, &of_fixed), server_use, printer).await?;
+        }
+    }
+    let (mut sound, mut loaded) = loaded.check(&toolbox.catalog, &policy);
     toolbox.servers.close().await;
     if arguments.strict && loaded.diagnostics.has_problems() {
         loaded.diagnostics.raise();
@@ -66,7 +71,8 @@ pub(crate) async fn check(
     match arguments.format {
         Format::Text => {
             diagnostics::show(&loaded.diagnostics, &loaded.texts, printer);
-            fix::print_fix_hint(arguments, &loaded.diagnostics, printer);
+            let of_tools = (arguments, &toolbox.catalog, &policy);
+            fix::print_fix_hint(of_tools, &loaded.diagnostics, printer)?;
             if let Some(plan) = &sound {
                 let steps = plan.steps().len();
                 let what = if steps == 1 { "step" } else { "steps" };
@@ -93,4 +99,19 @@ pub(crate) async fn check(
         Some(_) => Exit::Success,
         None => Exit::Rejected,
     })
+}
+
+/// Opens the tools that `needed` names.
+pub(super) async fn open(
+    arguments: &CheckArguments,
+    (config, needed): (&Config, &BTreeSet<String>),
+    server_use: ServerUse,
+    printer: Printer,
+) -> Result<Toolbox, CommandError> {
+    let mut toolbox = Toolbox::open(&arguments.tools, Some(needed), server_use, printer).await?;
+    // The soundness of a plan does not depend on approvals.
+    toolbox.apply_config(config, None, printer)?;
+    let store = store::open_existing(&arguments.plan.text.store)?;
+    toolbox.recall_answers(config, store.as_ref())?;
+    Ok(toolbox)
 }

@@ -71,6 +71,14 @@ pub(super) fn is_related(written: &str, known: &str) -> bool {
         && (is_part(&written, &known) || is_part(&known, &written))
 }
 
+/// The only one of the fields `known` that is another word for `written`.
+pub(super) fn synonym<'n>(written: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let written = written.to_lowercase();
+    let mut found = known.filter(|known| is_same(&written, &known.to_lowercase()));
+    let only = found.next()?;
+    found.next().is_none().then_some(only)
+}
+
 fn is_same(one: &str, other: &str) -> bool {
     let both = |group: &&[&str]| group.contains(&one) && group.contains(&other);
     one == other || WORDS.iter().any(both)
@@ -138,23 +146,74 @@ pub(super) fn any_item_advice(text: &str) -> Option<String> {
 }
 
 /// Words of other systems for the loop or its item.
-const LOOPS: [&str; 6] = ["each", "loop", "foreach", "iteration", "iter", "current"];
+const LOOPS: [&str; 7] = [
+    "each",
+    "loop",
+    "foreach",
+    "iteration",
+    "iter",
+    "current",
+    "ansible_loop",
+];
 
 /// Returns true if `word.part` is the item of a loop in other systems.
 pub(super) fn is_item_part(word: &str, part: &str) -> bool {
     LOOPS.contains(&word) && matches!(part, "value" | "item" | "element" | "current" | "val")
 }
 
-/// The hint for a word, or for a field of it, that is the position of a loop's item in other systems.
-pub(super) fn position_advice(word: &str, path: &[Segment]) -> Option<String> {
-    let is_position = match path {
-        [] => matches!(word, "i" | "idx" | "loop_index" | "item_index"),
-        [Segment::Key(part)] => {
-            LOOPS.contains(&word) && matches!(&**part, "index" | "index0" | "key" | "i" | "idx")
+/// The reference `text` with the path `meant` in place of `written`.
+pub(super) fn replaced(text: &str, written: &str, meant: &str) -> String {
+    let is_part = |sign: char| sign.is_alphanumeric() || sign == '_' || sign == '.';
+    let mut whole = String::new();
+    let mut rest = inside(text).unwrap_or_default();
+    let mut is_found = false;
+    while let Some((before, after)) = rest.split_once(written) {
+        let is_word = !before.ends_with(is_part) && !after.starts_with(is_part);
+        is_found |= is_word;
+        whole.push_str(before);
+        whole.push_str(if is_word { meant } else { written });
+        rest = after;
+    }
+    whole.push_str(rest);
+    // Texts of other dialects have other forms of the path.
+    if is_found {
+        format!("${{{whole}}}")
+    } else {
+        format!("${{{meant}}}")
+    }
+}
+
+/// The hint for the reference `text` to a word, or to a field of it, that is the position of a loop's item in other systems.
+pub(super) fn position_advice(text: &str, word: &str, path: &[Segment]) -> Option<String> {
+    let (written, meant) = match path {
+        [] if matches!(word, "i" | "idx" | "loop_index" | "item_index") => {
+            (word.to_owned(), "index")
         }
-        _ => false,
+        [Segment::Key(part)] if LOOPS.contains(&word) => {
+            let meant = match &**part {
+                "index" | "index0" | "key" | "i" | "idx" => "index",
+                "index1" => "index + 1",
+                "first" => "index == 0",
+                _ => return None,
+            };
+            (format!("{word}.{part}"), meant)
+        }
+        _ => return None,
     };
-    is_position.then(|| "write `${index}` for the position of the item, from 0 on".to_owned())
+    let is_alone = inside(text).is_none_or(|inside| inside == written);
+    // The first item has the number 1 in templates.
+    if is_alone && written == "loop.index" {
+        return Some("write `${index}`, from 0 on, or `${index + 1}`, from 1 on".to_owned());
+    }
+    let meant = if is_alone || meant == "index" {
+        meant.to_owned()
+    } else {
+        format!("({meant})")
+    };
+    let whole = replaced(text, &written, &meant);
+    Some(format!(
+        "write `{whole}`: `index` is the position of the item, from 0 on"
+    ))
 }
 
 /// The advice for the reference `text` to the field `word` of the object `around`, whose only field `field` is text.

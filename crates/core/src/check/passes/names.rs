@@ -229,9 +229,13 @@ fn check_tool(resolved: &ResolvedPlan<'_>, step: &Step, name: &Name, reporter: &
                 place,
                 format!("there is no tool `{}`", name.text),
             );
+            let of_server = with_server(&name.text, catalog);
             let mut diagnostic = match instead_of_tool(&name.text) {
                 Some(help) => diagnostic.help(help),
-                None => suggest_tools(diagnostic, name, catalog, reporter),
+                None => match of_server {
+                    Some(tool) => diagnostic.help(format!("write `{tool}`")).fix(tool),
+                    None => suggest_tools(diagnostic, name, catalog, reporter),
+                },
             };
             if !is_placed {
                 // The fix would replace the whole step.
@@ -240,6 +244,31 @@ fn check_tool(resolved: &ResolvedPlan<'_>, step: &Step, name: &Name, reporter: &
             reporter.push(diagnostic);
         }
     }
+}
+
+/// The only tool whose server and name `written` has, with other signs between them: `mcp__files__read`, `files/read`, `files_read`.
+fn with_server(written: &str, catalog: &Catalog) -> Option<String> {
+    let normal = |name: &str| -> Vec<String> {
+        let words = name.split(|sign: char| !sign.is_alphanumeric());
+        words
+            .filter(|word| !word.is_empty())
+            .map(str::to_lowercase)
+            .collect()
+    };
+    let wanted = normal(written);
+    let wanted = wanted
+        .strip_prefix(&["mcp".to_owned()][..])
+        .unwrap_or(wanted.as_slice());
+    let mut found = catalog.tools().filter(|tool| {
+        let mut words = normal(&tool.server);
+        words.extend(normal(&tool.name));
+        words == wanted
+    });
+    let tool = found.next()?;
+    found
+        .next()
+        .is_none()
+        .then(|| catalog.unambiguous_name(tool))
 }
 
 /// Adds the tool that was probably meant, or else a list of tools.

@@ -5,6 +5,7 @@ use std::ops::Range;
 use planwright_core::value::number::first_inexact_number;
 use planwright_core::{Code, Diagnostic, Value};
 
+use super::reference::path_length;
 use crate::document::{Offsets, is_number, number_out_of_range, quote};
 use crate::lowering::lines::{ValueBudget, digit_count};
 
@@ -191,7 +192,10 @@ impl<'a> ArgumentScanner<'a> {
         let rest = &self.rest()[1..];
         let length = match rest.strip_prefix('{') {
             Some(inside) => inside.find('}').map(|end| end + 2),
-            None => Some(digit_count(rest)).filter(|length| *length > 0),
+            None => {
+                let digits = digit_count(rest);
+                (digits > 0).then(|| digits + path_length(&rest[digits..]))
+            }
         };
         let Some(length) = length.filter(|length| !rest[..*length].contains('\n')) else {
             return Err(self.problem("a reference", "write `$1` or `${1}`, and texts in quotes"));

@@ -3,12 +3,13 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use planwright_core::plan::{Field, Node, Read, Reference, Source};
+use planwright_core::plan::{Field, Node, Read, Reference, Segment, Source};
 use planwright_core::{Code, Diagnostic, Place, StepId};
 
 use super::argument::{ArgumentKind, ArgumentValue, LineArgument};
 use crate::document::quote;
 use crate::lowering::lines::{LineContext, digit_count};
+use crate::lowering::path::{PathSegment, parse_path};
 use crate::lowering::{Fragment, LowerResult, MarkedText, lower_fragments};
 
 const FORM: &str =
@@ -67,7 +68,7 @@ pub(super) fn fragments<'t>(text: &'t str, numbers: &StepNumbers) -> Vec<Fragmen
 
 /// The text after a `$` that begins a reference, or seems to.
 enum NumberMarker<'t> {
-    /// A number that no word or path continues.
+    /// A number, with the path of a field after it, that no word continues.
     Number(&'t str),
     /// Braces: their content, and the length of all.
     Braces(&'t str, usize),
@@ -89,10 +90,11 @@ impl<'t> NumberMarker<'t> {
         if number == 0 {
             return None;
         }
-        let more = continuation(&rest[number..]);
+        let path = number + path_length(&rest[number..]);
+        let more = continuation(&rest[path..]);
         Some(match more {
-            0 => Self::Number(&rest[..number]),
-            _ => Self::Longer(number + more),
+            0 => Self::Number(&rest[..path]),
+            _ => Self::Longer(path + more),
         })
     }
 
@@ -112,7 +114,8 @@ impl<'t> NumberMarker<'t> {
         let number = match self {
             Self::Number(number) => number,
             Self::Braces(inside, _)
-                if !inside.is_empty() && digit_count(inside) == inside.len() =>
+                if digit_count(inside) > 0
+                    && parse_path(&inside[digit_count(inside)..]).is_ok() =>
             {
                 inside
             }
@@ -120,13 +123,59 @@ impl<'t> NumberMarker<'t> {
             Self::Longer(_) => return Err(malformed("more follows the number")),
             Self::Open(_) => return Err(malformed("`${` is never closed")),
         };
-        if numbers.contains(without_zeros(number)) {
+        if numbers.contains(without_zeros(&number[..digit_count(number)])) {
             return Ok(number);
         }
         let message = format!("{} refers to no step of the plan", quote(written));
+        let help = format!(
+            "{}, and `$$` stands for a literal `$` before a number",
+            known(numbers)
+        );
         Err(Box::new(
-            Diagnostic::error(Code::UnknownStep, message).help(FORM),
+            Diagnostic::error(Code::UnknownStep, message).help(help),
         ))
+    }
+}
+
+/// The maximum number of steps in advice.
+const MAX_SHOWN: usize = 20;
+
+/// The steps that a reference can name.
+fn known(numbers: &StepNumbers) -> String {
+    let mut sorted: Vec<&String> = numbers.iter().collect();
+    sorted.sort_by_key(|number| (number.len(), *number));
+    let names: Vec<String> = sorted
+        .iter()
+        .take(MAX_SHOWN)
+        .map(|number| format!("`${number}`"))
+        .collect();
+    match (&*names, sorted.len() > MAX_SHOWN) {
+        ([only], _) => format!("the only step is {only}"),
+        (_, false) => format!("the steps are {}", names.join(", ")),
+        (_, true) => format!("the steps are {} and others", names.join(", ")),
+    }
+}
+
+/// The length of the path at the start of `after`: `.name`, whose first letter is a small one, since a sentence may begin after a
+/// full stop, and `[0]`.
+pub(super) fn path_length(after: &str) -> usize {
+    let mut length = 0;
+    loop {
+        let rest = &after[length..];
+        let is_part = |sign: char| sign.is_alphanumeric() || sign == '_';
+        let one = if let Some(name) = rest.strip_prefix('.') {
+            let begins = name.starts_with(|sign: char| sign.is_lowercase() || sign == '_');
+            begins.then(|| 1 + name.find(|sign| !is_part(sign)).unwrap_or(name.len()))
+        } else if let Some(index) = rest.strip_prefix('[') {
+            let digits = digit_count(index);
+            (digits > 0 && index[digits..].starts_with(']')).then_some(digits + 2)
+        } else {
+            None
+        };
+        match one {
+            Some(one) => length += one,
+            None => return length,
+        }
     }
 }
 
@@ -144,11 +193,26 @@ fn continuation(after: &str) -> usize {
     usize::from(after.starts_with('['))
 }
 
-/// The reference to the step with `number`.
-pub(super) fn read(number: &str, place: Place) -> Reference {
+/// The reference `written`: the number of a step, and the path of a field.
+pub(super) fn read(written: &str, place: Place) -> LowerResult<Reference> {
+    let (number, path) = written.split_at(digit_count(written));
     let number = without_zeros(number);
-    let read = Read::whole(Source::Step(StepId::new(number)));
-    Reference::read(read, format!("${{{number}}}"), place)
+    let text = format!("${{{number}{path}}}");
+    let malformed = |what: String| {
+        let message = format!("{} is not a reference: {what}", quote(&text));
+        Box::new(Diagnostic::error(Code::MalformedReference, message).help(FORM))
+    };
+    let segments = parse_path(path)
+        .map_err(malformed)?
+        .into_iter()
+        .map(|one| match one {
+            PathSegment::Name(name) => Segment::key(name),
+            PathSegment::Index(index) => Segment::Index(index),
+            PathSegment::Each => Segment::Each,
+            PathSegment::Star => Segment::key("*"),
+        });
+    let read = Read::part(Source::Step(StepId::new(number)), segments.collect());
+    Ok(Reference::read(read, text, place))
 }
 
 /// The lowered arguments of one call.
@@ -214,7 +278,7 @@ fn node(
                     whole,
                     fragments(&text, numbers),
                     borders,
-                    &mut |written, place| Ok(read(written, place)),
+                    &mut |written, place| read(written, place),
                 ),
                 place,
             }

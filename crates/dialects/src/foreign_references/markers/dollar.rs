@@ -16,8 +16,10 @@ impl ReferenceNames<'_> {
         if let Some(path) = text.strip_prefix("$.")
             && let Some(meaning) = expression(path, |root| self.path(root))
         {
-            // A tool may take a JSONPath, but rarely one that begins with the name of a step and has a filter or `[*]`.
-            let is_certain = path.contains(['*', '?', '(']);
+            // A tool may take a JSONPath, but hardly one that begins with the name of a step.
+            let root = path.split(['.', '[']).next().unwrap_or_default();
+            let is_step = self.is_native && (root == "steps" || self.steps.contains_key(root));
+            let is_certain = path.contains(['*', '?', '(']) || is_step;
             return Some(Marker::new(0..text.len(), meaning, is_certain));
         }
         for (start, _) in text.match_indices('$') {

@@ -281,7 +281,7 @@ pub(super) fn sequence(text: &str) -> Option<Value> {
 
 /// The plan of the program `text`, in whose texts names are references as well.
 pub(super) fn of_program(text: &str) -> Option<Value> {
-    let plan = program::plan(text)?;
+    let plan = program::plan_with_names(text)?;
     with_names(&plan)
 }
 

@@ -8,6 +8,7 @@ mod forms;
 mod hcl;
 mod lists;
 mod makefiles;
+mod pipes;
 mod shell;
 
 use std::collections::HashMap;
@@ -34,6 +35,7 @@ pub(super) fn plan(text: &str) -> Option<(&'static str, Value)> {
         .or_else(|| Some(("a makefile", makefiles::plan(text)?)))
         .or_else(|| Some(("a table", csv::plan(text)?)))
         .or_else(|| Some(("a form", forms::plan(text)?)))
+        .or_else(|| Some(("a pipe of calls", pipes::plan(text)?)))
         .or_else(|| Some(("a list of words", lists::plan(text)?)))
         .or_else(|| Some(("a script", shell::plan(text)?)))
 }

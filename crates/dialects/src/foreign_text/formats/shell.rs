@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use planwright_core::Value;
 
-use super::super::program::{Expression, Statement, of_statements};
+use super::super::program::{Expression, Statement, TryBlock, of_statements};
 use super::diagrams::with_names;
 
 /// Programs that call a tool of a server.
@@ -73,6 +73,12 @@ pub(super) fn plan(text: &str) -> Option<Value> {
     // A command in the background that is not waited for has no counterpart.
     (parallel.is_empty() && loops.is_empty() && script.has_own_form).then_some(())?;
     with_names(&of_statements(&statements)?)
+}
+
+/// The call in `command`.
+pub(super) fn single_call(command: &str) -> Option<Expression> {
+    let (tool, arguments) = Script::default().call(command)?;
+    Some(Expression::call(&tool, arguments))
 }
 
 /// The fields of the step that makes the call in `command`.
@@ -148,7 +154,11 @@ impl Script {
                 }
                 None => self.command(second)?,
             };
-            return Some(Statement::Try(body, vec![other]));
+            return Some(Statement::Try(TryBlock {
+                body,
+                handler: vec![other],
+                ..TryBlock::default()
+            }));
         }
         if let Some((name, value)) = assigned(written) {
             let inside = value
@@ -499,7 +509,7 @@ fn words(written: &str) -> Option<Vec<Word>> {
 }
 
 /// The parts of `line` between `separators` that are in no quotes and no brackets.
-fn separated<'t>(line: &'t str, separators: &[&str]) -> Option<Vec<&'t str>> {
+pub(super) fn separated<'t>(line: &'t str, separators: &[&str]) -> Option<Vec<&'t str>> {
     let mut found = Vec::new();
     let (mut start, mut depth, mut quote, mut is_escaped) = (0, 0_usize, None, false);
     let mut skip = 0;

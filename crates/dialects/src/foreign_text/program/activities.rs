@@ -14,6 +14,27 @@ pub(super) const ACTIVITIES: [&str; 4] = [
     "executeActivity",
 ];
 
+/// The mark before the name of an option of an operator, which is no argument of its tool.
+pub(super) const OPTION: &str = "option ";
+
+/// The field of a step for the option `name` of an operator of Airflow or Prefect, other than its id; `None` if it is not known.
+pub(super) fn operator_option(name: &str, value: &Expression) -> OptionField {
+    let Expression::Literal(value @ Value::Number(number)) = value else {
+        return None;
+    };
+    match name {
+        "retries" => {
+            let attempts = number.as_u64()?.checked_add(1)?;
+            Some(("retry".into(), Value::from(attempts)))
+        }
+        "timeout_seconds" => Some((
+            "timeout".into(),
+            Value::text(format!("{}s", value.to_json())),
+        )),
+        _ => None,
+    }
+}
+
 /// The field of a step for an option; none if the option says nothing about a plan.
 pub(super) type OptionField = Option<(Arc<str>, Value)>;
 

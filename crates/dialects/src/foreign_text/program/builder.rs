@@ -5,8 +5,12 @@ use std::sync::Arc;
 
 use planwright_core::Value;
 
-use super::activities::{ACTIVITIES, activity_option};
+use super::activities::{ACTIVITIES, OPTION, activity_option, operator_option};
 use super::graphs::STATE;
+use super::names::{
+    FUNCTIONS, OF_ALL, RESERVED, TIME_FUNCTIONS, bracketed_names, only_reads, referenced_names,
+};
+use super::statements::LOOP_INDEX;
 use super::syntax::{Expression, ProgramArgument, Statement};
 use super::values::reference;
 use crate::foreign_text::calls::{calls_tool, invoked, without_client};
@@ -77,12 +81,30 @@ pub(super) struct Builder {
     is_parallel: bool,
     /// True if steps wait for others without their data.
     pub(super) is_ordered: bool,
+    /// True if `{a}`, `<a>` and `$a` in texts become references.
+    has_names_in_texts: bool,
     loops: usize,
     /// The items of the open loops.
     items: Vec<String>,
 }
 
+impl ProgramStep {
+    /// The condition, as a reference.
+    pub(super) fn when(&self) -> Option<&Value> {
+        let mut fields = self.fields.iter();
+        fields.find_map(|(key, value)| (&**key == "when").then_some(value))
+    }
+}
+
 impl Builder {
+    /// The state for a text where `{a}`, `<a>` and `$a` in texts become references.
+    pub(super) fn with_names_in_texts() -> Self {
+        Self {
+            has_names_in_texts: true,
+            ..Self::default()
+        }
+    }
+
     /// Runs `build`, whose steps run only if `condition` holds.
     pub(super) fn guarded<T>(
         &mut self,
@@ -249,6 +271,20 @@ impl Builder {
             .filter(|argument| !is_activity || argument.name.is_none())
             .filter(|argument| argument.name.as_deref() != Some("wait_for"))
             .collect();
+        let mut name = name.map(str::to_owned);
+        let (of_operator, own): (Vec<&ProgramArgument>, Vec<&ProgramArgument>) =
+            own.into_iter().partition(|argument| {
+                argument
+                    .name
+                    .as_deref()
+                    .is_some_and(|name| name.starts_with(OPTION))
+            });
+        for option in of_operator {
+            match option.name.as_deref()?.strip_prefix(OPTION)? {
+                "task_id" | "task_run_name" => name = Some(option.value.as_text()?.to_owned()),
+                other => options.push(operator_option(other, &option.value)?),
+            }
+        }
         let waits_for = arguments
             .iter()
             .find(|argument| argument.name.as_deref() == Some("wait_for"));
@@ -295,7 +331,7 @@ impl Builder {
             step.push(("positional".into(), Value::list(positional)));
         }
         step.extend(options);
-        self.push(name, &tool, step)
+        self.push(name.as_deref(), &tool, step)
     }
 
     /// Makes the next steps wait for the step whose output is at `path`.
@@ -330,14 +366,7 @@ impl Builder {
         let taken = self.steps.iter().map(|step| &step.id).chain(&self.items);
         let mut taken: UsedIds = taken.cloned().collect();
         let id = taken.add_for(name.filter(is_word).unwrap_or(tool));
-        match self.conditions.as_slice() {
-            [] => {}
-            [only] => fields.push(("when".into(), reference(only))),
-            several => {
-                let all: Vec<String> = several.iter().map(|one| format!("({one})")).collect();
-                fields.push(("when".into(), reference(&all.join(" && "))));
-            }
-        }
+        fields.extend(self.when().map(|when| ("when".into(), when)));
         if let Some(handler) = &self.handler {
             fields.push(("on_error".into(), handler.clone()));
         }
@@ -384,6 +413,18 @@ impl Builder {
         Some(path_of(&id))
     }
 
+    /// The condition of all open blocks.
+    pub(super) fn when(&self) -> Option<Value> {
+        match self.conditions.as_slice() {
+            [] => None,
+            [only] => Some(reference(only)),
+            several => {
+                let all: Vec<String> = several.iter().map(|one| format!("({one})")).collect();
+                Some(reference(&all.join(" && ")))
+            }
+        }
+    }
+
     /// Lets later steps wait for the step `id`.
     fn has_run(&mut self, id: &str) {
         let Some(step) = self.steps.iter().find(|step| step.id == id) else {
@@ -401,11 +442,12 @@ impl Builder {
 
     /// The steps that the references in `fields` wait for, directly or not.
     fn dependencies(&self, fields: &[(Arc<str>, Value)]) -> HashSet<String> {
-        let written: String = fields.iter().map(|(_, field)| field.to_json()).collect();
-        let mut names = HashSet::new();
-        let is_part = |sign: char| sign.is_alphanumeric() || sign == '_';
-        for name in written.split(|sign| !is_part(sign)) {
-            names.insert(name);
+        // The names in an inner plan are those of its own steps.
+        let own = fields.iter().filter(|(key, _)| &**key != "plan");
+        let written: String = own.map(|(_, field)| field.to_json()).collect();
+        let mut names = referenced_names(&written);
+        if self.has_names_in_texts {
+            names.extend(bracketed_names(&written));
         }
         let found = self.steps.iter().filter(|step| names.contains(&*step.id));
         found
@@ -519,6 +561,8 @@ impl Builder {
             ..Self::default()
         };
         inner.outer = outer;
+        let index = NameMeaning::Path("index".to_owned());
+        inner.outer.insert(LOOP_INDEX.to_owned(), index);
         inner
             .outer
             .insert(name.to_owned(), NameMeaning::Path(name.to_owned()));
@@ -578,6 +622,8 @@ impl Builder {
             items: self.items.clone(),
             ..Self::default()
         };
+        let index = NameMeaning::Path("index".to_owned());
+        inner.names.insert(LOOP_INDEX.to_owned(), index);
         inner
             .names
             .insert(name.to_owned(), NameMeaning::Path(name.to_owned()));
@@ -598,8 +644,7 @@ impl Builder {
 
     /// The condition of `step`.
     fn conditions_of(step: &ProgramStep) -> Vec<String> {
-        let when = step.fields.iter().find(|(key, _)| &**key == "when");
-        let condition = when.and_then(|(_, when)| {
+        let condition = step.when().and_then(|when| {
             let text = when.as_text()?;
             Some(text.strip_prefix("${")?.strip_suffix('}')?.to_owned())
         });
@@ -635,107 +680,6 @@ impl Builder {
         }
         Value::object(fields)
     }
-}
-
-/// The names of arguments that are all arguments of a tool.
-const OF_ALL: [&str; 6] = [
-    "arguments",
-    "args",
-    "input",
-    "params",
-    "parameters",
-    "kwargs",
-];
-
-/// The modules and objects of languages.
-const RESERVED: [&str; 20] = [
-    "json",
-    "JSON",
-    "os",
-    "re",
-    "math",
-    "Math",
-    "datetime",
-    "console",
-    "asyncio",
-    "Promise",
-    "Object",
-    "Array",
-    "sys",
-    "random",
-    "itertools",
-    "functools",
-    "logging",
-    "process",
-    "subprocess",
-    "Date",
-];
-
-/// The functions of the module `time`, whose name servers have as well.
-const TIME_FUNCTIONS: [&str; 12] = [
-    "time",
-    "time_ns",
-    "sleep",
-    "strftime",
-    "strptime",
-    "localtime",
-    "gmtime",
-    "mktime",
-    "ctime",
-    "monotonic",
-    "perf_counter",
-    "process_time",
-];
-
-/// The functions of languages, which are no tools.
-const FUNCTIONS: [&str; 33] = [
-    "open",
-    "input",
-    "range",
-    "enumerate",
-    "zip",
-    "type",
-    "isinstance",
-    "getattr",
-    "setattr",
-    "hasattr",
-    "len",
-    "str",
-    "int",
-    "float",
-    "bool",
-    "list",
-    "dict",
-    "set",
-    "tuple",
-    "sum",
-    "min",
-    "max",
-    "any",
-    "all",
-    "sorted",
-    "reversed",
-    "map",
-    "filter",
-    "eval",
-    "exec",
-    "round",
-    "abs",
-    "setTimeout",
-];
-
-/// Returns true if the name of `tool` says that it only reads.
-pub(in crate::foreign_text) fn only_reads(tool: &str) -> bool {
-    let name = tool.rsplit(['.', '/']).next().unwrap_or(tool);
-    let first = name
-        .split(|sign: char| sign == '_' || sign == '-' || sign.is_uppercase())
-        .next()
-        .unwrap_or(name);
-    [
-        "read", "get", "list", "search", "find", "fetch", "describe", "query", "show", "lookup",
-        "count", "head", "view",
-    ]
-    .contains(&first)
 }
 
 /// The steps that later ones wait for.

@@ -79,9 +79,8 @@ pub(super) fn has_steps(statements: &[Statement]) -> bool {
         Statement::Assign(_, value) | Statement::Run(value) | Statement::Return(Some(value)) => {
             has_step(value)
         }
-        Statement::If(_, body, other) | Statement::Try(body, other) => {
-            has_steps(body) || has_steps(other)
-        }
+        Statement::If(_, body, other) => has_steps(body) || has_steps(other),
+        Statement::Try(block) => block.parts().into_iter().any(has_steps),
         Statement::ForEach(_, _, body) | Statement::Parallel(body) => has_steps(body),
         Statement::Define(_, function) => has_steps(&function.body),
         Statement::Return(None) => false,

@@ -2,6 +2,7 @@
 
 use planwright_core::Value;
 
+use super::activities::OPTION;
 use super::syntax::{
     Comprehension, Expression, FunctionDefinition, FunctionParameter, ProgramArgument, Statement,
 };
@@ -619,14 +620,27 @@ fn formatted_call(function: &Expression, arguments: &[ProgramArgument]) -> Optio
 }
 
 /// The call of `function`, which Prefect, Celery and Ray write `function.submit(…)`, and its answer `call.result()`.
-fn deferred_call(function: Expression, arguments: Vec<ProgramArgument>) -> Expression {
+fn deferred_call(function: Expression, mut arguments: Vec<ProgramArgument>) -> Expression {
+    let is_option = |argument: &ProgramArgument| argument.name.as_deref() == Some("wait_for");
+    let has_option = arguments.iter().any(is_option);
     match function {
         Expression::Field(of, method)
             if matches!(&*method, "submit" | "delay" | "remote")
-                && matches!(&*of, Expression::Name(name) if name.contains('_')) =>
+                && matches!(&*of, Expression::Name(name) if has_option || name.contains('_')) =>
         {
             Expression::Call(of, arguments)
         }
+        // `function.override(task_id="a")(…)` of Airflow
+        Expression::Call(inner, options) => match *inner {
+            Expression::Field(of, method) if matches!(&*method, "override" | "with_options") => {
+                arguments.extend(options.into_iter().map(|option| ProgramArgument {
+                    name: option.name.map(|name| format!("{OPTION}{name}")),
+                    ..option
+                }));
+                Expression::Call(of, arguments)
+            }
+            inner => Expression::Call(Expression::Call(inner.into(), options).into(), arguments),
+        },
         Expression::Field(of, method) if method == "result" && arguments.is_empty() => *of,
         other => Expression::Call(other.into(), arguments),
     }

@@ -3,10 +3,13 @@
 //! The plan is only advice, and only if each part of the program has a meaning. Calls that may write keep the order of the program.
 
 mod activities;
+mod attempts;
 mod builder;
 mod data;
 mod expressions;
 mod graphs;
+mod names;
+mod pseudocode;
 mod statements;
 mod syntax;
 mod tokens;
@@ -17,10 +20,10 @@ use std::sync::Arc;
 
 use planwright_core::Value;
 
-pub(super) use self::builder::only_reads;
 use self::builder::{Builder, NameMeaning};
+pub(super) use self::names::only_reads;
 use self::syntax::FunctionDefinition;
-pub(super) use self::syntax::{Expression, ProgramArgument, Statement};
+pub(super) use self::syntax::{Expression, ProgramArgument, Statement, TryBlock};
 use self::values::reference;
 
 /// The maximum length of a program, in bytes.
@@ -28,11 +31,22 @@ const MAX_BYTES: usize = 10_000;
 
 /// The plan that does the same as the program `text`; `None` if a part of it has no meaning.
 pub(crate) fn plan(text: &str) -> Option<Value> {
+    plan_of(text, Builder::default())
+}
+
+/// The same for a text of another format, where `{a}`, `<a>` and `$a` in texts become references.
+pub(super) fn plan_with_names(text: &str) -> Option<Value> {
+    plan_of(text, Builder::with_names_in_texts())
+}
+
+fn plan_of(text: &str, mut builder: Builder) -> Option<Value> {
     if text.len() > MAX_BYTES {
         return None;
     }
-    let statements = statements::program(text)?;
-    let mut builder = Builder::default();
+    let statements = match pseudocode::lowered(text) {
+        Some(text) => statements::program(&text),
+        None => statements::program(text),
+    }?;
     let mut statements = flattened(statements);
     if let Some(plan) = graphs::plan(&statements).or_else(|| data::plan(&statements)) {
         return Some(plan);
@@ -55,9 +69,14 @@ pub(super) fn is_declaration(text: &str) -> bool {
     })
 }
 
+/// The statements of the program `text`.
+pub(super) fn statements_of(text: &str) -> Option<Vec<Statement>> {
+    statements::program(text)
+}
+
 /// The plan that does the same as `statements`.
 pub(super) fn of_statements(statements: &[Statement]) -> Option<Value> {
-    let mut builder = Builder::default();
+    let mut builder = Builder::with_names_in_texts();
     builder.statements(statements)?;
     (!builder.steps.is_empty()).then(|| builder.plan(None))
 }
@@ -247,9 +266,10 @@ fn called_names(statements: &[Statement], found: &mut HashSet<String>) {
                 called_in(value, found);
                 called_names(body, found);
             }
-            Statement::Try(body, other) => {
-                called_names(body, found);
-                called_names(other, found);
+            Statement::Try(block) => {
+                for part in block.parts() {
+                    called_names(part, found);
+                }
             }
             Statement::Parallel(body) => called_names(body, found),
             Statement::Define(_, function) => called_names(&function.body, found),
@@ -325,13 +345,13 @@ impl Builder {
         Some(())
     }
 
-    fn statement(&mut self, statement: &Statement, is_last: bool) -> Option<()> {
+    pub(super) fn statement(&mut self, statement: &Statement, is_last: bool) -> Option<()> {
         match statement {
             Statement::Assign(names, value) => self.assign(names, value),
             Statement::Run(value) => self.run(value),
             Statement::If(condition, body, other) => self.branch(condition, body, other),
             Statement::ForEach(name, list, body) => self.for_each(name, list, body),
-            Statement::Try(body, handler) => self.attempt(body, handler),
+            Statement::Try(block) => self.attempt(block),
             Statement::Return(value) => {
                 // A return before the end ends the program.
                 let has_output = self.output.is_some() && !self.is_printed;
@@ -379,6 +399,11 @@ impl Builder {
             }
             return Some(());
         };
+        if let Some(chain) = self.chain(value, &|call| {
+            Statement::Assign(names.to_vec(), call.clone())
+        }) {
+            return self.statements(&chain);
+        }
         if let Some((condition, then, other)) = self.guarded_call(value) {
             let assign = |value: &Expression| match value {
                 Expression::Literal(Value::Null) => Vec::new(),
@@ -418,7 +443,43 @@ impl Builder {
         Some(())
     }
 
-    /// The parts of `call() if condition else other`, `condition and call()` or `condition or call()`: only one part runs.
+    /// The statements of `condition and call() and …`, the last of whose parts is a call, which becomes `last`.
+    fn chain(
+        &self,
+        value: &Expression,
+        last: &dyn Fn(&Expression) -> Statement,
+    ) -> Option<Vec<Statement>> {
+        let Expression::Binary("&&", left, call) = value else {
+            return None;
+        };
+        self.calls_tool(call).then_some(())?;
+        let mut statements = vec![last(call)];
+        let mut rest = &**left;
+        loop {
+            let (before, part) = match rest {
+                Expression::Binary("&&", before, part) => (Some(before), &**part),
+                only => (None, only),
+            };
+            // The result of a call that writes is no condition: what follows it runs after it.
+            if let Expression::Call(function, _) = part
+                && self.calls_tool(part)
+                && function
+                    .dotted()
+                    .last()
+                    .is_some_and(|tool| names::writes(tool))
+            {
+                statements.insert(0, Statement::Run(part.clone()));
+            } else {
+                statements = vec![Statement::If(part.clone(), statements, Vec::new())];
+            }
+            match before {
+                Some(before) => rest = before,
+                None => return Some(statements),
+            }
+        }
+    }
+
+    /// The parts of `call() if condition else other` or `condition or call()`: only one part runs.
     fn guarded_call(&self, value: &Expression) -> Option<(Expression, Expression, Expression)> {
         let nothing = || Expression::Literal(Value::Null);
         match value {
@@ -426,9 +487,6 @@ impl Builder {
                 if self.calls_tool(then) || self.calls_tool(other) =>
             {
                 Some(((**condition).clone(), (**then).clone(), (**other).clone()))
-            }
-            Expression::Binary("&&", condition, call) if self.calls_tool(call) => {
-                Some(((**condition).clone(), (**call).clone(), nothing()))
             }
             Expression::Binary("||", condition, call) if self.calls_tool(call) => {
                 Some(((**condition).clone(), nothing(), (**call).clone()))
@@ -438,6 +496,9 @@ impl Builder {
     }
 
     fn run(&mut self, value: &Expression) -> Option<()> {
+        if let Some(chain) = self.chain(value, &|call| Statement::Run(call.clone())) {
+            return self.statements(&chain);
+        }
         if let Some((condition, then, other)) = self.guarded_call(value) {
             let run = |value: &Expression| match value {
                 Expression::Literal(Value::Null) => Vec::new(),
@@ -639,53 +700,6 @@ impl Builder {
         self.names
             .insert(target.to_owned(), NameMeaning::Path(path));
         Some(())
-    }
-
-    /// `try: x = f() except: x = g()`: the second call is made if the first one has failed.
-    fn attempt(&mut self, body: &[Statement], handler: &[Statement]) -> Option<()> {
-        self.handler.is_none().then_some(())?;
-        let first = self.steps.len();
-        let before = self.names.clone();
-        self.handler = Some(Value::text("continue"));
-        let done = self.statements(body);
-        self.handler = None;
-        done?;
-        let [step] = &self.steps[first..] else {
-            return None;
-        };
-        let path = crate::native::path_of(&step.id);
-        let failed = format!("!results.{path}.success");
-        let is_plain = path == step.id;
-        let then = std::mem::replace(&mut self.names, before.clone());
-        let is_ignored = handler.iter().all(|statement| match statement {
-            Statement::Run(Expression::Call(function, _)) => {
-                matches!(
-                    function.dotted().join(".").as_str(),
-                    "print" | "console.log" | "console.error"
-                )
-            }
-            _ => false,
-        });
-        if !is_ignored {
-            is_plain.then_some(())?;
-            self.conditions.push(failed);
-            let done = self.statements(handler);
-            self.conditions.pop();
-            done?;
-        }
-        // A constant in place of the output is the output of a failure.
-        if let [Statement::Assign(names, Expression::Literal(value))] = handler
-            && let [name] = names.as_slice()
-            && then.get(name) == Some(&NameMeaning::Path(path.clone()))
-        {
-            let output = Value::object([("output", crate::foreign_plans::escaped(value))]);
-            let fields = &mut self.steps.get_mut(first)?.fields;
-            fields.retain(|(key, _)| &**key != "on_error");
-            fields.push(("on_error".into(), output));
-            self.names = then;
-            return Some(());
-        }
-        self.merge(&before, then)
     }
 }
 

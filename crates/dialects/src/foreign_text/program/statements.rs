@@ -1,8 +1,11 @@
 //! The parser of statements: blocks by indentation, in braces, or up to an `end`.
 
 use super::expressions::{MAX_DEPTH, ProgramParser};
-use super::syntax::{Expression, FunctionDefinition, Statement};
+use super::syntax::{Expression, FunctionDefinition, Statement, TryBlock};
 use super::tokens::TokenKind;
+
+/// The name of the position of a loop's item.
+pub(super) const LOOP_INDEX: &str = "loop_index";
 
 /// Words that declare a name.
 const DECLARATIONS: [&str; 6] = ["const", "let", "var", "val", "my", "local"];
@@ -264,7 +267,12 @@ impl ProgramParser<'_> {
         let is_enclosed = self.take_sign("(");
         let declares = DECLARATIONS.iter().any(|word| self.take_word(word));
         let _ = self.take_word("each") || self.take_word("every");
-        let name = self.name()?;
+        let mut name = self.name()?;
+        // `for i, x in enumerate(list)`
+        let position = self.take_sign(",").then(|| std::mem::take(&mut name));
+        if position.is_some() {
+            name = self.name()?;
+        }
         // `for (const key in list)` goes over the positions.
         let goes_over = if declares {
             self.take_word("of")
@@ -272,43 +280,77 @@ impl ProgramParser<'_> {
             self.take_word("in") || self.take_word("of")
         };
         goes_over.then_some(())?;
-        let list = self.expression()?;
+        let mut list = self.expression()?;
         if is_enclosed {
             self.take_sign(")").then_some(())?;
         }
         let _ = self.take_word("do");
-        let body = self.block(indentation)?;
+        let mut body = self.block(indentation)?;
+        if let Some(position) = position {
+            let Expression::Call(function, arguments) = list else {
+                return None;
+            };
+            let is_counted = *function == Expression::Name("enumerate".to_owned());
+            let [argument] = <[_; 1]>::try_from(arguments).ok()?;
+            (is_counted && argument.name.is_none()).then_some(())?;
+            list = argument.value;
+            let index = Expression::Name(LOOP_INDEX.to_owned());
+            body.insert(0, Statement::Assign(vec![position], index));
+        }
         Some(Statement::ForEach(name, list, body))
     }
 
-    /// `try: … except Error as e: …`
+    /// `try: … except Error as e: … else: … finally: …`
     fn attempt(&mut self) -> Option<Statement> {
         let indentation = self.indentation();
         self.at += 1;
         let body = self.block(indentation)?;
-        let line = usize::from(self.line() == Some(indentation));
-        self.at += line;
-        let is_handler = ["except", "catch", "rescue"]
-            .iter()
-            .any(|word| self.take_word(word));
-        is_handler.then_some(())?;
+        let word = self.next_part(indentation, &["except", "catch", "rescue"])?;
+        let mut error = None;
         // The kind of the failure and its name.
         while !self.is_sign(":") && !self.is_sign("{") {
             if self.line().is_some() || self.tokens.get(self.at).is_none() {
                 break;
             }
-            self.at += 1;
+            let is_before_name = self.take_word("as")
+                || self.take_sign("=>")
+                || (word == "catch" && self.take_sign("("));
+            if is_before_name {
+                error = self.word().map(str::to_owned);
+            } else {
+                self.at += 1;
+            }
         }
         let handler = self.block(indentation)?;
+        let starts_line = self.line() == Some(indentation);
+        let otherwise = match starts_line.then(|| self.next_part(indentation, &["else"])) {
+            Some(Some(_)) => self.block(indentation)?,
+            Some(None) | None => Vec::new(),
+        };
+        let finally = match self.next_part(indentation, &["finally", "ensure"]) {
+            Some(_) => self.block(indentation)?,
+            None => Vec::new(),
+        };
+        let others = ["except", "catch", "rescue", "else", "finally", "ensure"];
+        let is_complete = self.next_part(indentation, &others).is_none();
+        is_complete.then_some(Statement::Try(TryBlock {
+            body,
+            error,
+            handler,
+            otherwise,
+            finally,
+        }))
+    }
+
+    /// Takes the word with which the next part of the block at `indentation` begins, if it is one of `words`.
+    fn next_part(&mut self, indentation: usize, words: &[&'static str]) -> Option<&'static str> {
         let line = usize::from(self.line() == Some(indentation));
-        let next = self.tokens.get(self.at + line).map(|token| &token.kind);
-        let continues = matches!(
-            next,
-            Some(TokenKind::Name(
-                "except" | "catch" | "finally" | "rescue" | "ensure"
-            ))
-        ) || (matches!(next, Some(TokenKind::Name("else"))) && line == 1);
-        (!continues).then_some(Statement::Try(body, handler))
+        let TokenKind::Name(name) = self.tokens.get(self.at + line)?.kind else {
+            return None;
+        };
+        let word = words.iter().find(|word| **word == name)?;
+        self.at += line + 1;
+        Some(word)
     }
 
     /// A block that only surrounds its statements: `with DAG() as dag:`, or `parallel:`.

@@ -60,11 +60,31 @@ pub(in crate::foreign_text) enum Statement {
     Run(Expression),
     If(Expression, Vec<Statement>, Vec<Statement>),
     ForEach(String, Expression, Vec<Statement>),
-    /// The statements of `try`, and those that run if one of them fails.
-    Try(Vec<Statement>, Vec<Statement>),
+    Try(TryBlock),
     Return(Option<Expression>),
     Define(String, FunctionDefinition),
     Parallel(Vec<Statement>),
+}
+
+/// `try: … except Error as error: … else: … finally: …`
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in crate::foreign_text) struct TryBlock {
+    pub(in crate::foreign_text) body: Vec<Statement>,
+    /// The name of the failure.
+    pub(in crate::foreign_text) error: Option<String>,
+    /// The statements that run if one of the body fails.
+    pub(in crate::foreign_text) handler: Vec<Statement>,
+    /// The statements that run if none of the body fails.
+    pub(in crate::foreign_text) otherwise: Vec<Statement>,
+    /// The statements that run in both cases.
+    pub(in crate::foreign_text) finally: Vec<Statement>,
+}
+
+impl TryBlock {
+    /// The statements of all parts.
+    pub(in crate::foreign_text) fn parts(&self) -> [&[Statement]; 4] {
+        [&self.body, &self.handler, &self.otherwise, &self.finally]
+    }
 }
 
 impl Expression {

@@ -119,9 +119,15 @@ impl Builder {
                     return None;
                 }
                 let of = self.operand(of)?;
-                match &**name {
-                    "length" | "size" => format!("size({of})"),
-                    _ => field(&of, name),
+                // A failure alone stands for its message.
+                let failure = of.strip_suffix(".message").filter(|path| {
+                    path.starts_with("results.") && path.strip_suffix(".error").is_some()
+                });
+                match (&**name, failure) {
+                    ("message" | "code" | "data" | "kind", Some(error)) => field(error, name),
+                    (_, Some(_)) => return None,
+                    ("length" | "size", None) => format!("size({of})"),
+                    (_, None) => field(&of, name),
                 }
             }
             Expression::Index(of, index) => {

@@ -8,7 +8,7 @@ use super::texts::bare_name;
 use super::units::on_error_word;
 use super::words::{ARGS, TOOL, call_by_name, is_format_mark, is_step};
 use super::{Guesses, field, get, get_mut, has};
-use crate::document::edits::{json, key_edit};
+use crate::document::edits::{json, key_edit, removal, text_edit};
 use crate::document::{Item, ItemEntry, ItemKind, quote};
 
 /// Words for the server of a tool.
@@ -238,7 +238,13 @@ impl Guesses<'_> {
             format!("{server}.{tool}")
         };
         let help = format!("leave it out: the tool's name has it, `\"tool\": \"{name}\"`");
-        self.unknown(&entry, &help);
+        let span = get(entries, "tool").and_then(|item| self.source.span(item.place));
+        let edit = span.and_then(|span| text_edit(self.source, span, &name));
+        let edits = edit.zip(removal(self.source, &entry));
+        let edits = edits
+            .into_iter()
+            .flat_map(|(edit, removal)| [edit, removal]);
+        self.unknown_with(&entry, &help, edits.collect());
         if let Some(item) = get_mut(entries, "tool") {
             item.kind = ItemKind::Text(name.into());
         }

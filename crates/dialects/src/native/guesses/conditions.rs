@@ -8,6 +8,7 @@ use planwright_core::{Code, Diagnostic};
 use super::texts::{expression_of, without_output_fields};
 use super::words::{STEP, negates};
 use super::{Guesses, has};
+use crate::document::edits::{field_edits, json};
 use crate::document::{Item, ItemEntry, ItemKind, quote};
 use crate::native::reference::is_expression;
 
@@ -186,6 +187,8 @@ impl Guesses<'_> {
             return;
         }
         let help = format!("write `\"when\": \"${{{expression}}}\"`");
+        let value = json(&format!("${{{expression}}}"));
+        let edits = field_edits(self.source, entry, "when", Some(value));
         if &*entry.key == "when" {
             let found = match entry.item.kind {
                 ItemKind::List(_) => "a list",
@@ -193,9 +196,10 @@ impl Guesses<'_> {
             };
             let message = format!("expected a condition in `when`, found {found}");
             let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
-            self.sink.push(entry.item.place, diagnostic.help(help));
+            let diagnostic = diagnostic.help(help).fixes(edits);
+            self.sink.push(entry.item.place, diagnostic);
         } else {
-            self.unknown(entry, &help);
+            self.unknown_with(entry, &help, edits);
         }
         entry.key = "when".into();
         entry.item.kind = ItemKind::Text(format!("${{{expression}}}").into());
@@ -317,12 +321,7 @@ impl Guesses<'_> {
             }
         };
         let edits = match &when {
-            Some(when) if is_known => crate::document::edits::field_edits(
-                self.source,
-                &entry,
-                "when",
-                Some(crate::document::edits::json(when)),
-            ),
+            Some(when) if is_known => field_edits(self.source, &entry, "when", Some(json(when))),
             Some(_) | None => Vec::new(),
         };
         if &*entry.key == "when" {

@@ -18,10 +18,10 @@ mod units;
 mod values;
 mod words;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use planwright_core::{Code, Diagnostic, Place, SourceText, TextEdit, Value};
+use planwright_core::{Code, Diagnostic, Place, SourceText, Span, TextEdit, Value};
 
 use self::names::{DollarName, Names};
 use self::step::may_have_loose_arguments;
@@ -51,6 +51,8 @@ pub(super) struct Guesses<'a> {
     ids: HashSet<Arc<str>>,
     /// The id of the step before the one that is read.
     previous: Option<Arc<str>>,
+    /// The ids in the list of the outputs that the plan selects, with their places.
+    selected: HashMap<Arc<str>, Place>,
 }
 
 /// Replaces the guesses in the plan `root` by the fields that they stand for, and reports each.
@@ -69,6 +71,7 @@ pub(super) fn rewrite(
         ignored_edits: Vec::new(),
         ids: HashSet::new(),
         previous: None,
+        selected: HashMap::new(),
     };
     guesses.plan(root);
     guesses.report_ignored();
@@ -172,6 +175,11 @@ impl Guesses<'_> {
             self.input_schemas(inputs);
         }
         let mut names = Names::default();
+        let selected = get(entries, "output").and_then(Item::as_list);
+        let selected = selected.unwrap_or_default().iter();
+        self.selected = selected
+            .filter_map(|item| Some((Arc::clone(item.as_text()?), item.place)))
+            .collect();
         if let Some(steps) = get_mut(entries, "steps")
             && (!edges.is_empty() || !are_plain(steps))
         {
@@ -229,7 +237,10 @@ impl Guesses<'_> {
             let first = meant.first().map_or("", |entry| &*entry.key);
             format!("write `\"inputs\": {{\"{first}\": {{…}}, …}}`")
         };
-        self.sink.push(place, diagnostic.help(help));
+        let span = self.source.span(place);
+        let edit = span.filter(|_| !groups::has_comment(self.source, place));
+        let edit = edit.map(|span| TextEdit::new(span, json));
+        self.sink.push(place, diagnostic.help(help).fixes(edit));
         inputs.kind = ItemKind::Object(meant);
     }
 
@@ -246,8 +257,11 @@ impl Guesses<'_> {
             "write `\"steps\": [{{\"id\": \"{first}\", …}}, …]`: each key is the `id` of its step"
         );
         let message = "`steps` is an object, not a list";
-        let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
-        self.sink.push(steps.place, diagnostic.help(help));
+        let diagnostic = Diagnostic::error(Code::WrongFieldType, message).help(help);
+        let edits = self
+            .edits_of_list(steps.place, &entries)
+            .unwrap_or_default();
+        self.sink.push(steps.place, diagnostic.fixes(edits));
         let items = entries.into_iter().map(|entry| {
             let mut step = entry.item;
             if let ItemKind::Object(fields) = &mut step.kind
@@ -258,6 +272,35 @@ impl Guesses<'_> {
             step
         });
         steps.kind = ItemKind::List(items.collect());
+    }
+
+    /// The edits that turn the object of steps `entries` at `place` into a list; `None` if the text has no such object.
+    fn edits_of_list(&self, place: Place, entries: &[ItemEntry]) -> Option<Vec<TextEdit>> {
+        let text = self.source.text();
+        let all = self.source.span(place)?;
+        let is_object = |span: Span| {
+            let written = text.get(span.start..span.end)?;
+            (written.starts_with('{') && written.ends_with('}')).then_some(())
+        };
+        is_object(all)?;
+        let mut edits = vec![TextEdit::new(all.start..all.start + 1, "[")];
+        for entry in entries {
+            let span = self.source.span(entry.item.place)?;
+            is_object(span)?;
+            let fields = entry.item.as_object()?;
+            let id = crate::document::edits::json(&entry.key);
+            let id = match (has(fields, "id"), fields.is_empty()) {
+                (true, _) => String::new(),
+                (false, true) => format!("\"id\": {id}"),
+                (false, false) => format!("\"id\": {id}, "),
+            };
+            edits.push(TextEdit::new(
+                entry.key_span.start..span.start + 1,
+                format!("{{{id}"),
+            ));
+        }
+        edits.push(TextEdit::new(all.end - 1..all.end, "]"));
+        Some(edits)
     }
 
     /// Removes lists of edges, which other systems have beside the steps. Returns those whose meaning is known, with the names of
@@ -741,7 +784,7 @@ fn get_mut<'e>(entries: &'e mut [ItemEntry], key: &str) -> Option<&'e mut Item> 
 fn field(key: &str, kind: ItemKind, place: Place) -> ItemEntry {
     ItemEntry {
         key: Arc::from(key),
-        key_span: planwright_core::Span::default(),
+        key_span: Span::default(),
         item: Item { kind, place },
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use planwright_core::plan::RETRY_FIELDS;
 use planwright_core::{Code, Diagnostic, Place, TextEdit};
 
-use super::groups::{condition_of, group_of, is_control};
+use super::groups::{condition_of, group_of, has_alternative, is_control};
 use super::names::Names;
 use super::texts::{UsedIds, bare_name, expression_of, path_of, without_output_fields};
 use super::words::{
@@ -18,6 +18,9 @@ use crate::document::{Item, ItemEntry, ItemKind, quote};
 impl Guesses<'_> {
     /// Rewrites the steps `items`; the names of their outputs are added to `names`.
     pub(super) fn steps(&mut self, items: &mut Vec<Item>, names: &mut Names) {
+        if items.iter().any(has_alternative) {
+            self.alternatives(items);
+        }
         if items
             .iter()
             .any(|item| group_of(item).is_some() || is_control(item))

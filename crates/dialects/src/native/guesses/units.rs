@@ -221,7 +221,9 @@ impl Guesses<'_> {
                 "write `\"retry\": {{\"attempts\": {attempts}, \"delay\": {}}}`",
                 json(pause)
             ),
-            (true, None) => format!("write `\"retry\": {attempts}`"),
+            (true, None) => format!(
+                "write `\"retry\": {attempts}`: attempts in all, after a lost connection or a busy server; an error that the tool reports is not retried"
+            ),
             (false, _) => "leave it out: a call is made once".to_owned(),
         };
         let names = parts.iter().filter_map(|at| entries.get(*at));
@@ -295,6 +297,12 @@ impl Guesses<'_> {
                 entry.key = "attempts".into();
                 entry.item.kind = ItemKind::Number(number);
                 return true;
+            }
+            let of_kinds = ["on", "retry_on", "retryon", "on_errors", "errors", "error_types", "when", "if"];
+            if of_kinds.contains(&&*entry.key.to_lowercase()) {
+                let help = "leave it out: an attempt follows a lost connection or a busy server, and none an error that the tool reports";
+                self.sink.push_at_key(entry, diagnostic.help(help));
+                return false;
             }
             if entry.key.to_lowercase().contains("max") && is_delay {
                 let help = "leave it out: the delay has no maximum";

@@ -598,46 +598,60 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes `try`, `catch` and `finally`.
+    /// Writes `try`, `catch` and `finally`, whose steps run one after the other.
     fn attempt(&mut self, entries: &[ItemEntry], outer: Option<&str>) -> Option<()> {
         let start = self.out.steps.len();
         let tried = find(entries, "try")?;
-        for step in steps_in(&tried.item) {
-            self.step(&step, outer)?;
-        }
         let caught = find(entries, HANDLERS);
-        let mut ids = Vec::new();
-        for step in self.out.steps.iter_mut().skip(start) {
-            let id = step.get("id")?.clone();
-            let place = step.place;
-            if let ItemKind::Object(fields) = &mut step.kind
-                && !has(fields, "on_error")
-                && caught.is_some()
-            {
-                fields.push(field("on_error", ItemKind::Text("continue".into()), place));
+        let mut passed: Vec<String> = Vec::new();
+        for step in steps_in(&tried.item) {
+            let first = self.out.steps.len();
+            let success = passed.join(" && ");
+            match caught.filter(|_| !passed.is_empty()) {
+                Some(_) => self.step(&step, Some(&both(outer, &success)))?,
+                None => self.step(&step, outer)?,
             }
-            ids.push(id);
+            for step in self.out.steps.get_mut(first..)? {
+                let place = step.place;
+                if let ItemKind::Object(fields) = &mut step.kind
+                    && !has(fields, "on_error")
+                    && caught.is_some()
+                {
+                    fields.push(field("on_error", ItemKind::Text("continue".into()), place));
+                }
+                if caught.is_some() {
+                    let id = bare_name(step.get("id")?.as_text()?)?;
+                    passed.push(format!("results.{id}.success"));
+                }
+            }
         }
-        let failed: Option<Vec<String>> = ids
-            .iter()
-            .map(|id| Some(format!("!results.{}.success", bare_name(id.as_text()?)?)))
-            .collect();
+        let tried = start..self.out.steps.len();
+        let mut before: Vec<Item> = Vec::new();
         if let Some(caught) = caught {
             let handler = caught.item.get("steps").unwrap_or(&caught.item);
-            self.body(handler, &both(outer, &failed?.join(" || ")))?;
+            let failure = match passed.as_slice() {
+                [only] => format!("!{only}"),
+                _ => format!("!({})", passed.join(" && ")),
+            };
+            let failure = both(outer, &failure);
+            let first = self.out.steps.len();
+            if handler.as_list().is_some() && !are_ids(handler) {
+                self.sequence(handler, Some(&failure))?;
+            } else {
+                self.body(handler, &failure)?;
+            }
+            let added = self.out.steps.get(first..)?;
+            before.extend(added.last().and_then(|step| step.get("id").cloned()));
         }
         if let Some(last) = find(entries, "finally ensure always") {
-            let before: Vec<Item> = self
-                .out
-                .steps
-                .iter()
-                .skip(start)
-                .filter_map(|step| step.get("id").cloned())
-                .collect();
-            for step in steps_in(&last.item) {
-                let mut step = step.clone();
-                add_after(&mut step, &before)?;
-                self.step(&step, outer)?;
+            if before.is_empty() {
+                let tried = self.out.steps.get(tried)?.iter();
+                before.extend(tried.filter_map(|step| step.get("id").cloned()));
+            }
+            let first = self.out.steps.len();
+            self.sequence(&last.item, outer)?;
+            if let Some(step) = self.out.steps.get_mut(first) {
+                add_after(step, &before)?;
             }
         }
         Some(())

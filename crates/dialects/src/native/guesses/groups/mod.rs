@@ -1,11 +1,13 @@
 //! Steps that hold other steps: groups, branches and bodies of loops.
 
 mod control;
+mod otherwise;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 pub(super) use self::control::is_control;
+pub(super) use self::otherwise::has_alternative;
 use planwright_core::{Code, Diagnostic, Place, SourceText, TextEdit};
 
 use super::names::Names;
@@ -467,7 +469,7 @@ pub(super) fn add_edges(items: &mut [Item], edges: &[(Arc<str>, Arc<str>)]) {
 }
 
 /// Returns true if the text at `place` may have a comment, which a replacement would lose.
-fn has_comment(source: &SourceText, place: Place) -> bool {
+pub(super) fn has_comment(source: &SourceText, place: Place) -> bool {
     let span = source.span(place).unwrap_or_default();
     let text = source.text().get(span.start..span.end);
     text.is_none_or(|text| text.contains("//") || text.contains("/*") || text.contains('#'))

@@ -1,25 +1,22 @@
 //! The reference and expression passes: unknown names, paths that lead nowhere, and operations that cannot apply.
 
+mod advice;
+
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::Arc;
 
-use super::meant::{
-    HOLDERS, OUTPUT_FIELDS, ROOTS, any_item_advice, chain_advice, default_advice,
-    field_in_text_advice, is_item_part, items_advice, position_advice, shell_advice,
-};
+use super::meant::{OUTPUT_FIELDS, any_item_advice, chain_advice, default_advice, shell_advice};
 use super::names::step_advice;
-use super::positional::properties;
 use super::{order, seen};
 use crate::check::reporter::Reporter;
 use crate::check::resolved_plan::{LoopScope, ReferenceUse, ResolvedPlan};
 use crate::check::type_inference::{ReadTarget, TypeInference};
 use crate::expression::print_path;
-use crate::expression::typing::{DEFAULT_HELP, size_help};
+use crate::expression::typing::DEFAULT_HELP;
 use crate::expression::typing::{TypeError, TypeErrorKind};
 use crate::plan::{
-    Alternative, Form, InputKind, Missing, Node, NodeKind, Ordering, Read, Segment, SelfReference,
-    SlotKind, Source,
+    Alternative, Form, Missing, Node, NodeKind, Ordering, Read, Segment, SelfReference, SlotKind,
+    Source,
 };
 use crate::schema::{Compatibility, KnownFields, PathLookup, Type};
 use crate::{Code, Diagnostic, Severity, Step, StepId};
@@ -255,6 +252,7 @@ impl ReadPass<'_> {
                 let advice = self
                     .output_advice(path, matched)
                     .or_else(|| self.size_advice(path, matched))
+                    .or_else(|| self.synonym_advice(before + matched, &known))
                     .or_else(|| self.parts_advice(path, matched));
                 if let Some(help) = advice {
                     diagnostic.help = Some(help);
@@ -314,243 +312,6 @@ impl ReadPass<'_> {
         let diagnostic = reporter.warning(Code::UnlistedPath, place, message);
         let help = format!("the name of a step is its output: write `${{{id}{rest}}}`");
         reporter.push(diagnostic.help(help));
-    }
-
-    /// The hint for a word that stands for another root of references.
-    fn root_advice(&self, word: &str) -> Option<String> {
-        // `outputs.a.b` is `a.b`, and `context.city` is the input of that name.
-        if HOLDERS.contains(&word)
-            && let Some((Segment::Key(name), rest)) = self.read.path.split_first()
-        {
-            let rest = print_path(rest);
-            if self
-                .resolved
-                .ids
-                .contains_key(&StepId::new(Arc::clone(name)))
-            {
-                return Some(format!("write `${{{name}{rest}}}`"));
-            }
-            if self
-                .resolved
-                .plan
-                .inputs
-                .iter()
-                .any(|input| input.name == *name)
-            {
-                return Some(format!("write `${{inputs.{name}{rest}}}`"));
-            }
-        }
-        let (_, root) = ROOTS.iter().find(|(written, _)| *written == word)?;
-        let path = print_path(&self.read.path);
-        Some(format!("write `${{{root}{path}}}`"))
-    }
-
-    /// The hint for the name of an input without its root.
-    fn input_advice(&self, word: &str) -> Option<String> {
-        let mut inputs = self.resolved.plan.inputs.iter();
-        let input = inputs.find(|input| &*input.name == word)?;
-        let root = match input.kind {
-            InputKind::Variable => "vars",
-            InputKind::Input => "inputs",
-        };
-        let path = print_path(&self.read.path);
-        Some(format!("write `${{{root}.{word}{path}}}`"))
-    }
-
-    /// The hint for a word that stands for the step before.
-    fn neighbour_advice(&self, word: &str) -> Option<String> {
-        let (index, _) = self.usage.step.filter(|_| PREVIOUS.contains(&word))?;
-        let before = usize::try_from(index).ok()?.checked_sub(1)?;
-        let before = self.resolved.plan.steps.get(before)?;
-        let path = print_path(&self.read.path);
-        Some(format!(
-            "write `${{{}{path}}}` for the step before",
-            before.id
-        ))
-    }
-
-    /// The hint for a name of a loop's item that the step does not declare.
-    fn item_advice(&self, word: &str) -> Option<String> {
-        let (_, step) = self.usage.step?;
-        let over = step.for_each.as_ref()?;
-        let item = over.item_name.as_deref().unwrap_or("item");
-        if let Some(advice) = position_advice(word, &self.read.path) {
-            return Some(advice);
-        }
-        // `each.value.name` is `item.name`.
-        let path = match self.read.path.split_first() {
-            Some((Segment::Key(part), rest)) if is_item_part(word, part) => print_path(rest),
-            Some(_) | None => print_path(&self.read.path),
-        };
-        let advice = format!("write `${{{item}{path}}}` for the item of `for_each`");
-        Some(match over.item_name {
-            None => format!("{advice}, or name it with `\"as\": \"{word}\"`"),
-            Some(_) => advice,
-        })
-    }
-
-    /// The hint for a field between the step and its output, such as other systems use.
-    fn output_advice(&self, path: &[Segment], matched: usize) -> Option<String> {
-        let (Segment::Key(word), rest) = path.split_first()? else {
-            return None;
-        };
-        if matches!((&self.read.source, matched), (Source::Item, 0))
-            && let Some((_, step)) = self.usage.step
-            && let Some(over) = &step.for_each
-        {
-            let item = over.item_name.as_deref().unwrap_or("item");
-            let path = print_path(rest);
-            return match &**word {
-                "value" | "item" => Some(format!("write `${{{item}{path}}}` for the item itself")),
-                "index" | "key" if rest.is_empty() => {
-                    Some("write `${index}` for the position of the item, from 0 on".to_owned())
-                }
-                _ => None,
-            };
-        }
-        let (Source::Step(id), 0) = (&self.read.source, matched) else {
-            return None;
-        };
-        if matches!(
-            &**word,
-            "success" | "succeeded" | "ok" | "failed" | "error" | "status"
-        ) && rest.is_empty()
-        {
-            let sign = if matches!(&**word, "failed" | "error") {
-                "!"
-            } else {
-                ""
-            };
-            return Some(format!(
-                "`${{{sign}results.{id}.success}}` is true if the step {}",
-                if sign.is_empty() {
-                    "succeeded"
-                } else {
-                    "failed"
-                }
-            ));
-        }
-        OUTPUT_FIELDS.contains(&&**word).then(|| {
-            let path = print_path(rest);
-            format!("the name of a step is its output: write `${{{id}{path}}}`")
-        })
-    }
-
-    /// The hint for `list.length` and the like at the end of a path.
-    fn size_advice(&self, path: &[Segment], matched: usize) -> Option<String> {
-        let (Some(Segment::Key(word)), Source::Step(id)) = (path.get(matched), &self.read.source)
-        else {
-            return None;
-        };
-        let is_size = matches!(&**word, "length" | "count" | "size" | "len");
-        if !is_size || matched + 1 != path.len() {
-            return None;
-        }
-        let around = Read {
-            path: path.get(..matched)?.to_vec(),
-            ..self.read.clone()
-        };
-        let step = self.usage.step.map(|(index, _)| index);
-        let ReadTarget::Path(PathLookup::Found(shape)) = self.types.resolve_read(&around, step)
-        else {
-            return None;
-        };
-        let whole = print_path(&around.path);
-        matches!(shape, Type::List(_) | Type::Text)
-            .then(|| format!("write `${{size({id}{whole})}}`"))
-    }
-
-    /// The hint for a field of the items of a list, or for one that may stand in the only text.
-    fn parts_advice(&self, path: &[Segment], matched: usize) -> Option<String> {
-        let Source::Step(id) = &self.read.source else {
-            return None;
-        };
-        let (before, rest) = path.split_at_checked(matched)?;
-        if before.contains(&Segment::Each) || self.read.path.len() != path.len() {
-            return None;
-        }
-        let around = Read {
-            path: before.to_vec(),
-            ..self.read.clone()
-        };
-        let step = self.usage.step.map(|(index, _)| index);
-        let ReadTarget::Path(PathLookup::Found(shape)) = self.types.resolve_read(&around, step)
-        else {
-            return None;
-        };
-        let written = format!("{id}{}", print_path(before));
-        if let Type::List(list) = &shape {
-            return matches!(list.items.at(rest), PathLookup::Found(_))
-                .then(|| items_advice(&self.text(), &written, &print_path(rest)))?;
-        }
-        let [Segment::Key(word)] = rest else {
-            return None;
-        };
-        let fields = properties(&shape);
-        let [field] = fields.as_slice() else {
-            return None;
-        };
-        (shape.property(field)? == Type::Text).then_some(())?;
-        if self.is_list_of_loop() {
-            let whole = format!("{written}.{field}");
-            return Some(format!(
-                "the only field is `{field}`, which is text: write `${{{whole}.split('\\n')}}` for its lines, and `${{item}}` for each, which has no fields"
-            ));
-        }
-        field_in_text_advice(&self.text(), &written, field, word)
-    }
-
-    /// Returns true if the reference is the list of a `for_each`.
-    fn is_list_of_loop(&self) -> bool {
-        let for_each = self.usage.step.and_then(|(_, step)| step.for_each.as_ref());
-        for_each.is_some_and(|for_each| match &for_each.over.kind {
-            NodeKind::Reference(reference) => std::ptr::eq(reference, self.usage.reference),
-            _ => false,
-        })
-    }
-
-    /// Describes the value at which the path fails.
-    fn describe_end(&self, what: &str, path: &[Segment], matched: usize) -> Option<String> {
-        let moves = self.read.path.len() - path.len() + matched;
-        let valid_path = self.read.path.get(..moves)?;
-        // The path fails inside items, and the type of the list would not help.
-        if valid_path.contains(&Segment::Each) {
-            return None;
-        }
-        let around = Read {
-            path: valid_path.to_vec(),
-            ..self.read.clone()
-        };
-        match self
-            .types
-            .resolve_read(&around, self.usage.step.map(|(index, _)| index))
-        {
-            ReadTarget::Path(PathLookup::Found(shape)) => {
-                let size = size_help(path.get(matched), &shape);
-                let json = if shape == Type::Text && size.is_empty() {
-                    Self::json_advice(&around, path.get(matched..)?)
-                } else {
-                    String::new()
-                };
-                Some(format!(
-                    "{} is {shape}{size}{json}",
-                    describe_failure(what, path.get(..matched)?, matched),
-                ))
-            }
-            ReadTarget::Path(_) | ReadTarget::EmptySlot => None,
-        }
-    }
-
-    /// The end of a hint about the text at `around`, which may be the JSON of an object with the path `rest`.
-    fn json_advice(around: &Read, rest: &[Segment]) -> String {
-        let Source::Step(id) = &around.source else {
-            return String::new();
-        };
-        let whole = format!("{id}{}", print_path(&around.path));
-        format!(
-            "; if it is JSON, write `${{json({whole}){}}}`",
-            print_path(rest)
-        )
     }
 
     fn impossible_path(
@@ -613,16 +374,6 @@ impl ReadPass<'_> {
         self.usage.reference.shown()
     }
 }
-
-/// Words of other systems for the step before.
-const PREVIOUS: [&str; 6] = [
-    "previous",
-    "prev",
-    "previous_step",
-    "previous_output",
-    "last_step",
-    "last_output",
-];
 
 /// Describes the place at which a path fails.
 pub(super) fn describe_failure(what: &str, path: &[Segment], matched: usize) -> String {

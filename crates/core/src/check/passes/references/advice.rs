@@ -1,0 +1,287 @@
+//! The hints about references that lead nowhere.
+
+use std::sync::Arc;
+
+use super::super::meant::{
+    HOLDERS, OUTPUT_FIELDS, ROOTS, field_in_text_advice, is_item_part, items_advice,
+    position_advice, replaced, synonym,
+};
+use super::super::positional::properties;
+use super::{ReadPass, describe_failure};
+use crate::StepId;
+use crate::check::type_inference::ReadTarget;
+use crate::expression::print_path;
+use crate::expression::typing::size_help;
+use crate::plan::{InputKind, NodeKind, Read, Segment, Source};
+use crate::schema::{KnownFields, PathLookup, Type};
+
+/// Words of other systems for the step before.
+const PREVIOUS: [&str; 6] = [
+    "previous",
+    "prev",
+    "previous_step",
+    "previous_output",
+    "last_step",
+    "last_output",
+];
+
+impl ReadPass<'_> {
+    /// The hint for a word that stands for another root of references.
+    pub(super) fn root_advice(&self, word: &str) -> Option<String> {
+        // `outputs.a.b` is `a.b`, and `context.city` is the input of that name.
+        if HOLDERS.contains(&word)
+            && let Some((Segment::Key(name), rest)) = self.read.path.split_first()
+        {
+            let rest = print_path(rest);
+            if self
+                .resolved
+                .ids
+                .contains_key(&StepId::new(Arc::clone(name)))
+            {
+                return Some(self.written(word, &format!("{name}{rest}")));
+            }
+            if self
+                .resolved
+                .plan
+                .inputs
+                .iter()
+                .any(|input| input.name == *name)
+            {
+                return Some(self.written(word, &format!("inputs.{name}{rest}")));
+            }
+        }
+        let (_, root) = ROOTS.iter().find(|(written, _)| *written == word)?;
+        let path = print_path(&self.read.path);
+        Some(self.written(word, &format!("{root}{path}")))
+    }
+
+    /// The advice to write `meant` in place of this read, whose root is `word`.
+    fn written(&self, word: &str, meant: &str) -> String {
+        let read = format!("{word}{}", print_path(&self.read.path));
+        format!("write `{}`", replaced(&self.text(), &read, meant))
+    }
+
+    /// The hint for the name of an input without its root.
+    pub(super) fn input_advice(&self, word: &str) -> Option<String> {
+        let mut inputs = self.resolved.plan.inputs.iter();
+        let input = inputs.find(|input| &*input.name == word)?;
+        let root = match input.kind {
+            InputKind::Variable => "vars",
+            InputKind::Input => "inputs",
+        };
+        let path = print_path(&self.read.path);
+        Some(self.written(word, &format!("{root}.{word}{path}")))
+    }
+
+    /// The hint for a word that stands for the step before.
+    pub(super) fn neighbour_advice(&self, word: &str) -> Option<String> {
+        let (index, _) = self.usage.step.filter(|_| PREVIOUS.contains(&word))?;
+        let before = usize::try_from(index).ok()?.checked_sub(1)?;
+        let before = self.resolved.plan.steps.get(before)?;
+        let path = print_path(&self.read.path);
+        let advice = self.written(word, &format!("{}{path}", before.id));
+        Some(format!("{advice} for the step before"))
+    }
+
+    /// The hint for a name of a loop's item that the step does not declare.
+    pub(super) fn item_advice(&self, word: &str) -> Option<String> {
+        let (_, step) = self.usage.step?;
+        let over = step.for_each.as_ref()?;
+        let item = over.item_name.as_deref().unwrap_or("item");
+        if let Some(advice) = position_advice(&self.text(), word, &self.read.path) {
+            return Some(advice);
+        }
+        // `each.value.name` is `item.name`.
+        let path = match self.read.path.split_first() {
+            Some((Segment::Key(part), rest)) if is_item_part(word, part) => print_path(rest),
+            Some(_) | None => print_path(&self.read.path),
+        };
+        let advice = self.written(word, &format!("{item}{path}"));
+        let advice = format!("{advice} for the item of `for_each`");
+        Some(match over.item_name {
+            None => format!("{advice}, or name it with `\"as\": \"{word}\"`"),
+            Some(_) => advice,
+        })
+    }
+
+    /// The hint for a field between the step and its output, such as other systems use.
+    pub(super) fn output_advice(&self, path: &[Segment], matched: usize) -> Option<String> {
+        let (Segment::Key(word), rest) = path.split_first()? else {
+            return None;
+        };
+        if matches!((&self.read.source, matched), (Source::Item, 0))
+            && let Some((_, step)) = self.usage.step
+            && let Some(over) = &step.for_each
+        {
+            let item = over.item_name.as_deref().unwrap_or("item");
+            let path = print_path(rest);
+            return match &**word {
+                "value" | "item" => Some(format!("write `${{{item}{path}}}` for the item itself")),
+                "index" | "key" if rest.is_empty() => {
+                    Some("write `${index}` for the position of the item, from 0 on".to_owned())
+                }
+                _ => None,
+            };
+        }
+        let (Source::Step(id), 0) = (&self.read.source, matched) else {
+            return None;
+        };
+        if matches!(
+            &**word,
+            "success" | "succeeded" | "ok" | "failed" | "error" | "status"
+        ) && rest.is_empty()
+        {
+            let sign = if matches!(&**word, "failed" | "error") {
+                "!"
+            } else {
+                ""
+            };
+            return Some(format!(
+                "`${{{sign}results.{id}.success}}` is true if the step {}",
+                if sign.is_empty() {
+                    "succeeded"
+                } else {
+                    "failed"
+                }
+            ));
+        }
+        OUTPUT_FIELDS.contains(&&**word).then(|| {
+            let path = print_path(rest);
+            format!("the name of a step is its output: write `${{{id}{path}}}`")
+        })
+    }
+
+    /// The hint for the segment `at` of the path, which is another word for one of the fields `known`.
+    pub(super) fn synonym_advice(&self, at: usize, known: &KnownFields) -> Option<String> {
+        let (Source::Step(id), Segment::Key(word)) = (&self.read.source, self.read.path.get(at)?)
+        else {
+            return None;
+        };
+        let field = synonym(word, known.names().map(|name| &**name))?;
+        let mut path = self.read.path.clone();
+        *path.get_mut(at)? = Segment::key(field);
+        Some(self.written(id.as_str(), &format!("{id}{}", print_path(&path))))
+    }
+
+    /// The hint for `list.length` and the like at the end of a path.
+    pub(super) fn size_advice(&self, path: &[Segment], matched: usize) -> Option<String> {
+        let (Some(Segment::Key(word)), Source::Step(id)) = (path.get(matched), &self.read.source)
+        else {
+            return None;
+        };
+        let is_size = matches!(&**word, "length" | "count" | "size" | "len");
+        if !is_size || matched + 1 != path.len() {
+            return None;
+        }
+        let around = Read {
+            path: path.get(..matched)?.to_vec(),
+            ..self.read.clone()
+        };
+        let step = self.usage.step.map(|(index, _)| index);
+        let ReadTarget::Path(PathLookup::Found(shape)) = self.types.resolve_read(&around, step)
+        else {
+            return None;
+        };
+        let whole = print_path(&around.path);
+        matches!(shape, Type::List(_) | Type::Text)
+            .then(|| format!("write `${{size({id}{whole})}}`"))
+    }
+
+    /// The hint for a field of the items of a list, or for one that may stand in the only text.
+    pub(super) fn parts_advice(&self, path: &[Segment], matched: usize) -> Option<String> {
+        let Source::Step(id) = &self.read.source else {
+            return None;
+        };
+        let (before, rest) = path.split_at_checked(matched)?;
+        if before.contains(&Segment::Each) || self.read.path.len() != path.len() {
+            return None;
+        }
+        let around = Read {
+            path: before.to_vec(),
+            ..self.read.clone()
+        };
+        let step = self.usage.step.map(|(index, _)| index);
+        let ReadTarget::Path(PathLookup::Found(shape)) = self.types.resolve_read(&around, step)
+        else {
+            return None;
+        };
+        let written = format!("{id}{}", print_path(before));
+        if let Type::List(list) = &shape {
+            return matches!(list.items.at(rest), PathLookup::Found(_))
+                .then(|| items_advice(&self.text(), &written, &print_path(rest)))?;
+        }
+        let [Segment::Key(word)] = rest else {
+            return None;
+        };
+        let fields = properties(&shape);
+        let [field] = fields.as_slice() else {
+            return None;
+        };
+        (shape.property(field)? == Type::Text).then_some(())?;
+        if self.is_list_of_loop() {
+            let whole = format!("{written}.{field}");
+            return Some(format!(
+                "the only field is `{field}`, which is text: write `${{{whole}.split('\\n')}}` for its lines, and `${{item}}` for each, which has no fields"
+            ));
+        }
+        field_in_text_advice(&self.text(), &written, field, word)
+    }
+
+    /// Returns true if the reference is the list of a `for_each`.
+    fn is_list_of_loop(&self) -> bool {
+        let for_each = self.usage.step.and_then(|(_, step)| step.for_each.as_ref());
+        for_each.is_some_and(|for_each| match &for_each.over.kind {
+            NodeKind::Reference(reference) => std::ptr::eq(reference, self.usage.reference),
+            _ => false,
+        })
+    }
+
+    /// Describes the value at which the path fails.
+    pub(super) fn describe_end(
+        &self,
+        what: &str,
+        path: &[Segment],
+        matched: usize,
+    ) -> Option<String> {
+        let moves = self.read.path.len() - path.len() + matched;
+        let valid_path = self.read.path.get(..moves)?;
+        // The path fails inside items, and the type of the list would not help.
+        if valid_path.contains(&Segment::Each) {
+            return None;
+        }
+        let around = Read {
+            path: valid_path.to_vec(),
+            ..self.read.clone()
+        };
+        match self
+            .types
+            .resolve_read(&around, self.usage.step.map(|(index, _)| index))
+        {
+            ReadTarget::Path(PathLookup::Found(shape)) => {
+                let size = size_help(path.get(matched), &shape);
+                let json = if shape == Type::Text && size.is_empty() {
+                    Self::json_advice(&around, path.get(matched..)?)
+                } else {
+                    String::new()
+                };
+                Some(format!(
+                    "{} is {shape}{size}{json}",
+                    describe_failure(what, path.get(..matched)?, matched),
+                ))
+            }
+            ReadTarget::Path(_) | ReadTarget::EmptySlot => None,
+        }
+    }
+
+    /// The end of a hint about the text at `around`, which may be the JSON of an object with the path `rest`.
+    fn json_advice(around: &Read, rest: &[Segment]) -> String {
+        let Source::Step(id) = &around.source else {
+            return String::new();
+        };
+        let whole = format!("{id}{}", print_path(&around.path));
+        format!(
+            "; if it is JSON, write `${{json({whole}){}}}`",
+            print_path(rest)
+        )
+    }
+}

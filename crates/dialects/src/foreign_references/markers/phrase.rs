@@ -1,0 +1,46 @@
+//! Markers that are phrases in brackets.
+
+use super::{Marker, ReferenceNames};
+use crate::foreign_references::paths::path_length;
+use crate::foreign_references::phrases::{is_certain_phrase, numbered, phrase};
+
+impl ReferenceNames<'_> {
+    /// The first phrase in `text` that names the output of a step, such as `<output of step 1>`.
+    pub(super) fn phrase_marker(
+        &self,
+        text: &str,
+        is_apart: impl Fn(usize) -> bool,
+    ) -> Option<Marker> {
+        if !self.is_native {
+            return None;
+        }
+        if let Some((range, number, field)) = numbered(text)
+            && let Some(output) = self.output_of(number)
+        {
+            let meaning = field.map_or(output.clone(), |field| format!("{output}.{field}"));
+            let is_certain = field.is_some() || range == (0..text.len());
+            return is_apart(range.start).then(|| Marker::new(range, meaning, is_certain));
+        }
+        let (mut range, name) = phrase(text)?;
+        let meaning = self.output_of(name)?;
+        let is_call = is_certain_phrase(&text[range.clone()]);
+        let rest = if is_call {
+            path_length(&text[range.end..])
+        } else {
+            0
+        };
+        let meaning = meaning + &text[range.end..range.end + rest];
+        range.end += rest;
+        let is_certain = is_call || range == (0..text.len());
+        is_apart(range.start).then(|| Marker::new(range, meaning, is_certain))
+    }
+
+    /// The path of the output of the step `name`, which may be its number from 1 on.
+    fn output_of(&self, name: &str) -> Option<String> {
+        if let Some(output) = self.steps.get(name) {
+            return Some(output.to_string());
+        }
+        let position = name.parse::<usize>().ok()?.checked_sub(1)?;
+        Some(self.steps.get(self.order.get(position)?)?.to_string())
+    }
+}

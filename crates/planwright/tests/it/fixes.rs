@@ -1,0 +1,149 @@
+//! Fixes of texts make them better: fewer problems, none where something was fixed, the same plan if it could run.
+
+use std::convert::Infallible;
+use std::fs;
+use std::path::Path;
+
+use planwright::core::check::Policy;
+use planwright::core::{Catalog, Diagnostics, Schema, Tool, Value};
+use planwright::dialects::{ReadOptions, parse};
+use planwright::fixes::fixed_text;
+use planwright::loaded_plan::LoadedPlan;
+
+/// The folder of the plans as people and models guess them.
+fn guessed() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../dialects/tests/golden/guessed")
+}
+
+/// The tools of these plans.
+fn catalog() -> Catalog {
+    let text = fs::read_to_string(guessed().join("tools.json")).unwrap();
+    let servers = Value::from_json(&text).unwrap();
+    let mut catalog = Catalog::new();
+    for (server, tools) in servers.as_object().unwrap() {
+        for (name, schemas) in tools.as_object().unwrap() {
+            let schema = |key: &str| {
+                let found = schemas.get(key).cloned();
+                found.map_or(Schema::any(), Schema::from_value)
+            };
+            let mut tool = Tool::new(server.clone(), name.clone());
+            tool.input = schema("input");
+            tool.output = schema("output");
+            catalog.add(tool);
+        }
+    }
+    catalog.add_extraction();
+    catalog
+}
+
+fn load(text: &str) -> Result<LoadedPlan, Infallible> {
+    let result = parse(text.as_bytes(), &ReadOptions::new("plan"));
+    Ok(LoadedPlan::new("plan", result))
+}
+
+fn checked(text: &str, catalog: &Catalog) -> Diagnostics {
+    let Ok(loaded) = load(text);
+    loaded
+        .check_without_inputs(catalog, &Policy::new())
+        .diagnostics
+}
+
+fn problems(found: &Diagnostics) -> usize {
+    found.iter().filter(|found| !found.is_note()).count()
+}
+
+/// The text with all fixes.
+fn fixed(text: &str, catalog: &Catalog) -> Option<planwright::fixes::FixedText> {
+    let Ok(fixed) = fixed_text(text, load, catalog, &Policy::new());
+    fixed
+}
+
+#[test]
+fn fixes_of_guessed_plans_make_them_better() {
+    let catalog = catalog();
+    let (mut count, mut rewritten) = (0, 0);
+    for entry in fs::read_dir(guessed()).unwrap() {
+        let path = entry.unwrap().path();
+        let is_case = path.extension().is_some_and(|end| end == "txt");
+        let Some(text) = is_case.then(|| fs::read_to_string(&path).ok()).flatten() else {
+            continue;
+        };
+        let Some(found) = fixed(&text, &catalog) else {
+            continue;
+        };
+        count += 1;
+        let name = path.display();
+        let (before, after) = (checked(&text, &catalog), checked(&found.text, &catalog));
+        if found.is_rewritten {
+            rewritten += 1;
+            assert!(!after.has_problems(), "{name}: {after:#?}");
+        }
+        let Ok(plan) = load(&text).map(|loaded| loaded.plan);
+        if plan.is_some() {
+            let notes = before
+                .iter()
+                .any(|found| found.is_note() && !found.fixes.is_empty());
+            assert!(
+                problems(&after) < problems(&before)
+                    || (notes && problems(&after) == problems(&before)),
+                "{name}: {before:#?}\n{after:#?}"
+            );
+        }
+        // A second time, nothing is left to fix.
+        let again = fixed(&found.text, &catalog);
+        assert_eq!(
+            again.map(|again| again.text),
+            None,
+            "{name}: {}",
+            found.text
+        );
+    }
+    assert!(count > 60, "{count} of the guesses have fixes");
+    assert!(rewritten > 15, "{rewritten} of the guesses are rewritten");
+}
+
+#[test]
+fn a_proposal_that_does_not_check_is_only_advice() {
+    let catalog = catalog();
+    // The condition is a text.
+    let text = "found = read_text_file(path=\"/data/a.txt\")\nfound.content and write_file(path=\"/data/b.txt\", content=\"x\")\n";
+    let found = checked(text, &catalog);
+    assert!(found.has_problems());
+    assert!(
+        found.iter().all(|found| found.fixes.is_empty()),
+        "{found:#?}"
+    );
+    assert_eq!(fixed(text, &catalog), None);
+}
+
+#[test]
+fn the_only_reference_of_advice_is_written() {
+    let catalog = catalog();
+    let check = |reference: &str, expected: &str| {
+        let text = |reference: &str| {
+            format!(
+                "{{\"inputs\": {{\"city\": {{}}}}, \"steps\": [{{\"id\": \"now\", \"tool\": \"get_current_time\", \"args\": {{\"timezone\": \"UTC\"}}}}, {{\"id\": \"say\", \"tool\": \"echo\", \"for_each\": [\"a\"], \"args\": {{\"message\": \"{reference}: ${{item}}\"}}}}]}}"
+            )
+        };
+        let found = fixed(&text(reference), &catalog);
+        assert_eq!(
+            found.map(|found| found.text),
+            Some(text(expected)),
+            "{reference}"
+        );
+    };
+    check("${city}", "${inputs.city}");
+    check("${loop.index + 1}", "${index + 1}");
+    check("${outputs.now.timezone}", "${now.timezone}");
+}
+
+/// Steps whose block is not read have no known order, so no advice to order them.
+#[test]
+fn a_plan_that_is_not_read_has_no_advice_about_order() {
+    let text = "try:\n    rows = read_query(query=\"SELECT 1 FROM t\")\n    for row in rows:\n        seen = echo(message=row)\nexcept Exception:\n    reset = write_query(query=\"DELETE FROM t\")\n";
+    let found = checked(text, &catalog());
+    assert!(found.has_errors());
+    let advice = found.iter().filter_map(|found| found.help.as_deref());
+    let mut orders = advice.filter(|help| help.contains("\"after\""));
+    assert_eq!(orders.next(), None, "{found:#?}");
+}
