@@ -33,12 +33,14 @@ pub use config::{
     ConfigError, ConfigProblem, Grant, HttpConfig, OauthConfig, ProgramConfig, ServerConfig,
     ServerTransport, ServersConfig, is_secret_name, jsonc,
 };
-pub use session::{Caller, UnansweredQuestion, UnansweredQuestions, UpstreamClient, UpstreamError};
+pub use session::{Caller, UpstreamClient, UpstreamError};
 pub use supervisor::{SUPERVISE, Supervisor, supervise};
 #[cfg(feature = "http")]
-pub use transport::auth::{Consent, Tokens};
+pub use transport::auth::Tokens;
+#[cfg(feature = "http")]
+pub use upstream::Consent;
 pub use upstream::{
     ChangeCounts, ConnectOptions, Connections, ProcessObserver, ResourceSubscription,
-    ServerFailure, StoredTools, ToolLists, UpstreamNotification, UpstreamServer, UpstreamState,
-    UpstreamView, Upstreams,
+    ServerFailure, StoredTools, ToolLists, UnansweredQuestion, UnansweredQuestions,
+    UpstreamNotification, UpstreamServer, UpstreamState, UpstreamView, Upstreams,
 };

@@ -213,7 +213,8 @@ fn digest(text: &str) -> String {
     })
 }
 
-fn counted(count: usize, what: &str) -> String {
+/// `1 step`, `2 steps`.
+pub(crate) fn counted(count: usize, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {what}{plural}")
 }

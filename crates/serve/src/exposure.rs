@@ -1,7 +1,7 @@
 //! Sessions that have read untrusted text: literals of their later plans are untrusted.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use planwright_core::check::CheckedPlan;
 use planwright_core::flow::{
@@ -13,58 +13,16 @@ use planwright_engine::backend::ToolOutput;
 use planwright_engine::run::{StepStatus, StepSummary};
 use planwright_engine::{RunStatus, RunSummary};
 use planwright_mcp::UpstreamError;
-use planwright_mcp::gateway::{ClientId, GatewayClient};
+use planwright_mcp::gateway::GatewayClient;
 
 use crate::host::PlanHost;
 use crate::response::content;
 use crate::tools::arguments::BadRequest;
 
-/// Maximum number of exposed sessions that are recorded for one client. If there are more, all its sessions count as exposed.
-const MAX_SESSIONS: usize = 10_000;
-
-/// The sessions that have read untrusted text. A client without sessions is one session.
-#[derive(Debug, Default)]
-pub(crate) struct ExposedSessions(Mutex<HashMap<ClientId, ExposedClient>>);
-
-#[derive(Debug, Default)]
-struct ExposedClient {
-    sessions: HashSet<Option<Arc<str>>>,
-    is_whole: bool,
-}
-
-impl ExposedSessions {
-    pub(crate) fn contains(&self, client: &GatewayClient) -> bool {
-        let clients = self.lock();
-        let exposed = clients.get(&client.id);
-        exposed
-            .is_some_and(|exposed| exposed.is_whole || exposed.sessions.contains(&client.session))
-    }
-
-    /// Removes a client whose access has ended.
-    pub(crate) fn remove(&self, client: &ClientId) {
-        self.lock().remove(client);
-    }
-
-    fn insert(&self, client: &GatewayClient) {
-        let mut clients = self.lock();
-        let exposed = clients.entry(client.id.clone()).or_default();
-        if exposed.sessions.len() < MAX_SESSIONS {
-            exposed.sessions.insert(client.session.clone());
-        } else {
-            exposed.is_whole = true;
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<ClientId, ExposedClient>> {
-        // No code that may panic runs while the lock is held.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl PlanHost {
     /// Returns true if the session has read untrusted text, or may have: this gateway does not know what its replicas have answered.
     pub(crate) fn is_exposed(&self, client: &GatewayClient) -> bool {
-        self.settings.has_replicas || self.exposed_sessions().contains(client)
+        self.settings.has_replicas || self.exposed.contains(client)
     }
 
     /// Applies the flow policy to a call without a plan: its session may have read untrusted text and write a guarded parameter
@@ -116,7 +74,7 @@ impl PlanHost {
             || self.shows_blocks(plan, summary)
             || plan.is_none_or(|plan| self.shows_untrusted(client, plan, summary));
         if is_exposed {
-            self.exposed_sessions().insert(client);
+            self.exposed.insert(client);
         }
     }
 
@@ -193,7 +151,7 @@ impl PlanHost {
     /// Records that the client gets the answer of a tool as it is.
     pub(crate) fn note_answer_of(&self, client: &GatewayClient, tool: &Tool) {
         if flow::may_expose(self.settings.config.flow(), tool) {
-            self.exposed_sessions().insert(client);
+            self.exposed.insert(client);
         }
     }
 
@@ -217,13 +175,13 @@ impl PlanHost {
         // The default policy trusts no output.
         let may_be_text = is_stated && flow::may_expose(&FlowPolicy::default(), tool);
         if is_error || may_be_text || may_be_untrusted && !shows_only_typed_value(tool, result) {
-            self.exposed_sessions().insert(client);
+            self.exposed.insert(client);
         }
     }
 
     /// Records that the client gets a text whose source is not known, or an error.
     pub(crate) fn note_unknown_answer(&self, client: &GatewayClient) {
-        self.exposed_sessions().insert(client);
+        self.exposed.insert(client);
     }
 }
 

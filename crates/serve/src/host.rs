@@ -1,33 +1,28 @@
-//! The host of a gateway, which implements its own tools; and its blocking work, on separate threads with limited concurrency.
+//! The host of a gateway: what its tools share about servers, clients and runs; and its blocking work, on separate threads with limited
+//! concurrency.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use futures::future::BoxFuture;
 use planwright::Planwright;
 use planwright::service::Tools;
+use planwright_core::Lookup;
 use planwright_core::check::Policy;
 use planwright_core::flow::PlannerLabel;
-use planwright_core::{Catalog, Lookup, Tool, Value};
 use planwright_engine::Backends;
-use planwright_mcp::gateway::{
-    ClientId, GatewayClient, Host, HostCall, PassthroughMode, SuspendedCall, TaskRequest,
-};
-use planwright_mcp::{Caller, UpstreamError, Upstreams};
+use planwright_mcp::Upstreams;
+use planwright_mcp::gateway::{ClientId, GatewayClient};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinError;
 
-use crate::exposure::ExposedSessions;
-use crate::plans::create::CreatedPlans;
+use crate::plans::writer::CreatedPlans;
 use crate::runs::registry::RunRegistry;
 use crate::settings::{GatewayMode, GatewaySettings};
 use crate::stages::Stages;
-use crate::tools::arguments::BadRequest;
 use crate::tools::snapshot::{SnapshotCache, ToolSnapshot};
-use crate::tools::{CallFailure, GatewayTool, MOVE_TO_STAGE};
 use crate::view::ViewTokens;
 
 /// The host that runs the plans of clients.
@@ -41,9 +36,9 @@ pub struct PlanHost {
     pub(crate) created_plans: CreatedPlans,
     snapshots: SnapshotCache,
     stages: Mutex<HashMap<ClientId, Stages>>,
-    exposed: ExposedSessions,
+    pub(crate) exposed: ExposedSessions,
     pub(crate) view_tokens: OnceLock<ViewTokens>,
-    ticks: watch::Sender<u64>,
+    pub(crate) ticks: watch::Sender<u64>,
     /// True once the plans in progress are suspended: no run of another process is resumed any more.
     is_ending: AtomicBool,
 }
@@ -179,202 +174,51 @@ impl PlanHost {
         });
     }
 
-    pub(crate) fn exposed_sessions(&self) -> &ExposedSessions {
-        &self.exposed
-    }
-
     fn lock_stages(&self) -> MutexGuard<'_, HashMap<ClientId, Stages>> {
         // No code that may panic runs while the lock is held.
         self.stages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Host for PlanHost {
-    fn instructions(&self) -> Option<String> {
-        match self.settings.compat {
-            Some(_) => None,
-            None => crate::tools::instructions(self.settings.mode),
-        }
+/// Maximum number of exposed sessions that are recorded for one client. If there are more, all its sessions count as exposed.
+const MAX_SESSIONS: usize = 10_000;
+
+/// The sessions that have read untrusted text. A client without sessions is one session.
+#[derive(Debug, Default)]
+pub(crate) struct ExposedSessions(Mutex<HashMap<ClientId, ExposedClient>>);
+
+#[derive(Debug, Default)]
+struct ExposedClient {
+    sessions: HashSet<Option<Arc<str>>>,
+    is_whole: bool,
+}
+
+impl ExposedSessions {
+    pub(crate) fn contains(&self, client: &GatewayClient) -> bool {
+        let clients = self.lock();
+        let exposed = clients.get(&client.id);
+        exposed
+            .is_some_and(|exposed| exposed.is_whole || exposed.sessions.contains(&client.session))
     }
 
-    fn passthrough_mode(&self) -> PassthroughMode {
-        if self.settings.mode.passes() {
-            PassthroughMode::Everything
+    /// Removes a client whose access has ended.
+    pub(crate) fn remove(&self, client: &ClientId) {
+        self.lock().remove(client);
+    }
+
+    pub(crate) fn insert(&self, client: &GatewayClient) {
+        let mut clients = self.lock();
+        let exposed = clients.entry(client.id.clone()).or_default();
+        if exposed.sessions.len() < MAX_SESSIONS {
+            exposed.sessions.insert(client.session.clone());
         } else {
-            PassthroughMode::Nothing
+            exposed.is_whole = true;
         }
     }
 
-    fn supports_tasks(&self) -> bool {
-        self.settings.mode != GatewayMode::Plain || self.settings.compat.is_some()
-    }
-
-    fn tools(self: Arc<Self>, client: GatewayClient) -> BoxFuture<'static, Vec<Value>> {
-        Box::pin(async move {
-            if let Some(profile) = self.settings.compat {
-                return self.profile_definitions(&client, profile).await;
-            }
-            GatewayTool::definitions(&self, &client)
-        })
-    }
-
-    fn owns(&self, client: &GatewayClient, name: &str) -> bool {
-        if let Some(profile) = self.settings.compat {
-            return self.profile_owns(client, profile, name);
-        }
-        GatewayTool::is_visible(self, client, name)
-    }
-
-    fn reserves(&self, name: &str) -> bool {
-        let own = match self.settings.compat {
-            Some(profile) => self.profile_reserves(profile, name),
-            None => GatewayTool::is_reserved(self, name),
-        };
-        own || name == MOVE_TO_STAGE && !self.settings.config.stages().is_empty()
-    }
-
-    fn allows(&self, client: &GatewayClient, tool: &Tool) -> Result<(), UpstreamError> {
-        // The client calls such a tool for a view that it shows, not for its model.
-        let shown = (tool.for_views && client.supports_views()).then(|| Tool {
-            for_views: false,
-            ..tool.clone()
-        });
-        match self
-            .policy(client)
-            .objection(shown.as_ref().unwrap_or(tool))
-        {
-            None => Ok(()),
-            Some((message, help)) => Err(UpstreamError::new(
-                UpstreamError::INVALID,
-                format!("{message}; {help}"),
-            )),
-        }
-    }
-
-    fn note_result(
-        &self,
-        client: &GatewayClient,
-        tool: &Tool,
-        result: &Result<Value, UpstreamError>,
-    ) {
-        self.note_answer_of(client, tool);
-        self.note_result_of(client, tool, result);
-    }
-
-    fn note_text(&self, client: &GatewayClient) {
-        self.note_unknown_answer(client);
-    }
-
-    fn consent(
-        self: Arc<Self>,
-        client: GatewayClient,
-        tool: Tool,
-        arguments: Value,
-        caller: Arc<dyn Caller>,
-    ) -> BoxFuture<'static, Result<(), UpstreamError>> {
-        Box::pin(async move {
-            let verdicts = &self.tool_snapshot().verdicts;
-            let rules = &self.settings.config;
-            // Clients see the annotations of a tool and can ask by themselves; they cannot see that the tool changed since it was pinned.
-            let configured = rules.catalog(&Catalog::from_iter([tool.clone()]));
-            let mut asked = configured
-                .get(&tool.server, &tool.name)
-                .map_or(tool.clone(), |tool| Tool::clone(tool));
-            let is_ruled = rules.asks_about(&tool) || verdicts.reason(&tool).is_some();
-            // Calls of destructive tools need an approval here as well, if the client can show a form.
-            let is_asked = asked.needs_approval() && client.supports_forms();
-            let refused = |error: BadRequest| UpstreamError::new(UpstreamError::INVALID, error.0);
-            let objection = self
-                .objection_to_literals(&client, &asked, &arguments)
-                .map_err(refused)?;
-            if !(is_ruled || is_asked || objection.is_some()) {
-                return Ok(());
-            }
-            if let Some(reason) = objection {
-                asked.approval = true;
-                asked.approval_reason = Some(reason);
-            }
-            verdicts.apply(&mut asked);
-            let agreed = self
-                .require_consent(&client, asked, arguments, caller)
-                .await;
-            agreed
-                .and_then(|()| self.is_as_shown(&tool))
-                .map_err(refused)
-        })
-    }
-
-    fn call(self: Arc<Self>, call: HostCall) -> BoxFuture<'static, Result<Value, UpstreamError>> {
-        Box::pin(async move {
-            if let Some(profile) = self.settings.compat {
-                let answered = self.call_profile_tool(&call, profile).await;
-                return Ok(answered.unwrap_or_else(|error| self.refusal_response(&error.0)));
-            }
-            let client = call.client.clone();
-            let has_view = GatewayTool::has_view(&call.name);
-            let result = match GatewayTool::call(Arc::clone(&self), call).await {
-                Err(CallFailure::Refused(error)) => self.refusal_response(&error.0),
-                Err(CallFailure::Upstream(error)) => return Err(error),
-                Ok(result) => result,
-            };
-            Ok(if has_view {
-                self.with_view_token(&client, result)
-            } else {
-                result
-            })
-        })
-    }
-
-    fn request_state(&self, call: &SuspendedCall<'_>) -> Option<String> {
-        self.state_of(call)
-    }
-
-    fn continue_call(
-        self: Arc<Self>,
-        call: HostCall,
-        state: String,
-        answers: Value,
-    ) -> BoxFuture<'static, Result<Value, UpstreamError>> {
-        Box::pin(async move {
-            // Apart, since the future is large.
-            Box::pin(self.continue_run(&call, &state, &answers)).await
-        })
-    }
-
-    fn end_client(&self, client: &ClientId) {
-        self.exposed.remove(client);
-        self.runs.cancel_all(client);
-    }
-
-    fn resources(self: Arc<Self>, client: GatewayClient) -> BoxFuture<'static, Vec<Value>> {
-        // Resources of runs are linked in answers; a list of all of them would help no client.
-        let view = self.view_entry(&client);
-        Box::pin(std::future::ready(view.into_iter().collect()))
-    }
-
-    fn read(
-        self: Arc<Self>,
-        client: GatewayClient,
-        uri: String,
-    ) -> BoxFuture<'static, Option<Result<Value, UpstreamError>>> {
-        Box::pin(async move {
-            match self.read_document(&client, &uri) {
-                Some(read) => Some(read),
-                None => self.read_resource(&client, &uri).await,
-            }
-        })
-    }
-
-    fn task(
-        self: Arc<Self>,
-        client: GatewayClient,
-        request: TaskRequest,
-    ) -> BoxFuture<'static, Result<Value, UpstreamError>> {
-        Box::pin(async move { Box::pin(self.task_request(client, request)).await })
-    }
-
-    fn changes(&self) -> watch::Receiver<u64> {
-        self.ticks.subscribe()
+    fn lock(&self) -> MutexGuard<'_, HashMap<ClientId, ExposedClient>> {
+        // No code that may panic runs while the lock is held.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -8,8 +8,11 @@ mod compat;
 /// Clients that have read untrusted text.
 mod exposure;
 
-/// The handler of the gateway's tools.
+/// The host of a gateway: the state that its tools share.
 mod host;
+
+/// The requests of clients that a gateway passes to its host.
+mod requests;
 
 /// The HTTP server in front of the gateway.
 mod http;
@@ -38,13 +41,12 @@ mod tools;
 /// The page of runs inside clients that show views.
 mod view;
 
-pub use compat::CompatProfile;
 pub use host::PlanHost;
 pub use http::{
     HttpServer, HttpSettings, Metrics, PageRoutes, SessionClient, TokenClients, listen_address,
 };
-pub use plans::create::PlanWriter;
+pub use plans::writer::PlanWriter;
 pub use planwright_planner::tools::{search, signatures};
-pub use settings::{ExternalValueSource, GatewayMode, GatewaySettings};
+pub use settings::{CompatProfile, ExternalValueSource, GatewayMode, GatewaySettings};
 pub use tokens::{ServeError, StoredToken, TokenFile};
 pub use view::{PageRequest, RunPage};

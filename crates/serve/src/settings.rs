@@ -17,8 +17,7 @@ use planwright_engine::{Backends, Bound, SecretValues};
 use planwright_planner::dates::{Calendar, Zone};
 use planwright_store::{LeaseHolder, Store};
 
-use crate::compat::CompatProfile;
-use crate::plans::create::PlanWriter;
+use crate::plans::writer::PlanWriter;
 use crate::view::RunPage;
 
 /// The largest number of calls of one plan in flight. A model waits for the slowest of them, not for a free slot.
@@ -48,6 +47,17 @@ impl GatewayMode {
     pub fn takes_plans(self) -> bool {
         matches!(self, Self::Plan | Self::PlainWithPlans)
     }
+}
+
+/// A system whose tools the gateway can offer instead of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompatProfile {
+    /// Concierge: `execute_plan`, and the tools for its stages.
+    Concierge,
+    /// agentle4j: `execute_tool_plan`.
+    Agentle,
+    /// mcp-cli: `plan_execute`.
+    McpCli,
 }
 
 /// The settings of a gateway.

@@ -93,7 +93,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
         "subtle",
         &[
             "crates/serve/src/tokens.rs",
-            "crates/serve/src/view.rs",
+            "crates/serve/src/view/tokens.rs",
             "crates/web/src/session.rs",
         ],
     ),

@@ -13,7 +13,7 @@ use planwright::engine::options::FailurePolicy;
 use planwright::engine::schedule::ConcurrencyLimits;
 use planwright::engine::{Bound, Guards, RunOptions};
 
-use super::command::{RUNNING, positive, time_limit};
+use super::shared::{RUNNING, positive, time_limit};
 use crate::error::CommandError;
 
 /// The options of the engine.

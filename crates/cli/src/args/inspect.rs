@@ -8,7 +8,7 @@ use clap::{Arg, Args, ValueEnum};
 use planwright::config::Config;
 use planwright::config::time as duration;
 
-use super::command::{
+use super::shared::{
     ESTIMATE, MAX_DEPTH, MAX_SIZE, MAX_STEPS, OPTIONS, STORAGE, dialect_names, positive,
 };
 use super::{Format, PlanArguments, RunFormat, StoreArguments, TextArguments, ToolArguments};
@@ -297,7 +297,7 @@ pub(crate) struct ToolsArguments {
     #[arg(help_heading = OPTIONS, long, value_name = "SERVER.TOOL", num_args = 0.., conflicts_with = "changed")]
     pub(crate) accept: Option<Vec<String>>,
     /// Accept what `--changed` showed under this digest, without a question: at least its first 12 digits.
-    #[arg(help_heading = OPTIONS, long, value_name = "DIGEST", requires = "accept", value_parser = super::run::digest)]
+    #[arg(help_heading = OPTIONS, long, value_name = "DIGEST", requires = "accept", value_parser = super::shared::digest)]
     pub(crate) digest: Option<String>,
     /// Output format.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text, conflicts_with = "accept")]

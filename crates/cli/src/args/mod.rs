@@ -7,13 +7,12 @@ pub(crate) mod planning;
 pub(crate) mod run;
 mod serve;
 mod servers;
+mod shared;
 mod subjects;
 mod tips;
 
 pub(crate) use command::{
-    Arguments, Colour, Command, DemoArguments, Format, MAX_DEPTH, MAX_SIZE, PlanArguments,
-    Progress, RunArguments, RunFormat, RunOutputArguments, SingleCallArguments, StoreArguments,
-    TextArguments, ToolArguments, TrustArguments,
+    Arguments, Command, DemoArguments, RunArguments, SingleCallArguments, TrustArguments,
 };
 pub(crate) use engine_options::{EngineArguments, GuardArguments};
 pub(crate) use inspect::{
@@ -25,11 +24,10 @@ pub(crate) use planning::{
     PlanningArguments, Protocol,
 };
 pub(crate) use run::{
-    Approve, ApproveArguments, AttachArguments, CancelArguments, ConsentArguments, DeleteArguments,
-    DiffArguments, DrainArguments, ExportArguments, ImportArguments, ListArguments, LogsArguments,
-    PassphraseArguments, PruneArguments, QuestionArguments, RejectArguments, ReplayArguments,
-    ResumeArguments, RunStateArgument, RunsArguments, SaveArguments, StreamArguments,
-    WaitingArguments,
+    ApproveArguments, AttachArguments, CancelArguments, DeleteArguments, DiffArguments,
+    ExportArguments, ImportArguments, ListArguments, LogsArguments, PassphraseArguments,
+    PruneArguments, QuestionArguments, RejectArguments, ReplayArguments, ResumeArguments,
+    RunStateArgument, RunsArguments, SaveArguments, WaitingArguments,
 };
 pub(crate) use serve::{
     InitArguments, LoginArguments, ServeArguments, TokenArguments, TokenCommand, UiArguments,
@@ -38,6 +36,10 @@ pub(crate) use serve::{
 pub(crate) use servers::{
     AddServerArguments, DoctorArguments, ListServersArguments, ManArguments, ServersArguments,
     ServersCommand,
+};
+pub(crate) use shared::{
+    Approve, Colour, ConsentArguments, DrainArguments, Format, MAX_DEPTH, MAX_SIZE, PlanArguments,
+    Progress, RunFormat, RunOutputArguments, StoreArguments, TextArguments, ToolArguments,
 };
 pub(crate) use subjects::parse;
 

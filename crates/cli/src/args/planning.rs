@@ -7,11 +7,12 @@ use clap::{Args, ValueEnum};
 use planwright::config::size;
 use planwright::dialects::native::PlanDialect;
 
-use super::command::{OPTIONS, RUNNING, plan_dialect, positive};
+use super::shared::{OPTIONS, RUNNING, plan_dialect, positive};
 use super::{
-    ConsentArguments, DrainArguments, Format, GuardArguments, RunFormat, StoreArguments,
-    StreamArguments, TimeArguments, ToolArguments,
+    Approve, ConsentArguments, DrainArguments, Format, GuardArguments, RunFormat, StoreArguments,
+    TimeArguments, ToolArguments,
 };
+use crate::error::CommandError;
 
 /// `ask`
 #[derive(Args, Clone, Debug)]
@@ -264,4 +265,30 @@ pub(crate) struct AdaptArguments {
     pub(crate) repair: bool,
     #[command(flatten)]
     pub(crate) model: ModelArguments,
+}
+
+/// The switches for steps that run while their plan is still being written.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct StreamArguments {
+    /// Start read-only steps as soon as the plan is sound up to them, while the model still writes the rest; all others wait for
+    /// the whole plan. This is the default without `--approve plan`.
+    #[arg(help_heading = RUNNING, long, conflicts_with = "no_stream")]
+    pub(crate) stream: bool,
+    /// Call nothing until the whole plan is written.
+    #[arg(help_heading = RUNNING, long)]
+    no_stream: bool,
+}
+
+impl StreamArguments {
+    /// Returns true if steps may run while the plan is written. Fails if `consent` requires the approval of a whole plan.
+    pub(crate) fn is_wanted(&self, consent: &ConsentArguments) -> Result<bool, CommandError> {
+        let needs_whole_plan = matches!(consent.approve, Approve::Plan(_));
+        if self.stream && needs_whole_plan {
+            return Err(CommandError::new(
+                "`--stream` runs a plan before it is complete, but `--approve plan` needs the complete plan",
+            )
+            .hint("leave one of them out"));
+        }
+        Ok(!self.no_stream && !needs_whole_plan)
+    }
 }

@@ -1,4 +1,4 @@
-//! Options of the commands that run plans: approval, resumption, streamed plans; and of those about stored runs and plans.
+//! Options of the commands about runs: decisions and resumption; and of those about stored runs and plans.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -6,44 +6,11 @@ use std::time::{Duration, SystemTime};
 use clap::{Args, ValueEnum};
 use planwright::format::day;
 
-use super::command::{OPTIONS, RUNNING, dialect_names};
+use super::shared::{OPTIONS, dialect_names, digest};
 use super::{
-    AdaptArguments, Format, GuardArguments, RunFormat, RunOutputArguments, StoreArguments,
-    TextArguments, ToolArguments,
+    AdaptArguments, ConsentArguments, DrainArguments, Format, GuardArguments, RunFormat,
+    RunOutputArguments, StoreArguments, TextArguments, ToolArguments,
 };
-use crate::error::CommandError;
-
-/// Decisions about calls that need consent.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct ConsentArguments {
-    /// A file of decisions: `{TOOL: {"decision": "approve" or "reject", "args": {…}}}`.
-    #[arg(help_heading = RUNNING, long, value_name = "FILE")]
-    pub(crate) approvals: Option<PathBuf>,
-    /// Policy for calls that need consent and have no decision yet: `ask` on the terminal, or wait without one; approve `all`;
-    /// reject all (`none`); `wait` until another process decides; approve the whole `plan` once, on the terminal or as `plan:DIGEST`.
-    #[arg(help_heading = RUNNING, long, value_parser = approve, default_value = "ask", value_name = "WHAT")]
-    pub(crate) approve: Approve,
-}
-
-/// The drain of a run that a person or the system interrupts.
-#[derive(Args, Clone, Copy, Debug)]
-pub(crate) struct DrainArguments {
-    /// Time for calls in flight to finish after the first Ctrl-C, while no new call starts. A second Ctrl-C cancels them, a third one exits
-    /// at once. After a SIGTERM, the time is 5s at most. `0s` cancels at once.
-    #[arg(help_heading = RUNNING, long = "drain", value_name = "TIME", default_value = DRAIN, value_parser = planwright::config::time, allow_negative_numbers = true)]
-    pub(crate) limit: Duration,
-}
-
-/// The default of `--drain`.
-const DRAIN: &str = "30s";
-
-impl Default for DrainArguments {
-    fn default() -> Self {
-        Self {
-            limit: planwright::config::time(DRAIN).unwrap_or_default(),
-        }
-    }
-}
 
 /// `waiting`
 #[derive(Args, Clone, Debug)]
@@ -116,54 +83,6 @@ pub(crate) struct QuestionArguments {
     pub(crate) steps: Vec<String>,
 }
 
-/// The policy for calls that need consent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Approve {
-    /// Ask on the terminal; without one, let them wait.
-    Ask,
-    /// Make them.
-    All,
-    /// Reject them.
-    None,
-    /// Let them wait, and the process with them, until another process decides.
-    Wait,
-    /// Make them once the whole plan is approved: on the terminal, or by the beginning of its digest.
-    Plan(Option<String>),
-}
-
-/// Parses the value of `--digest`, which may be abbreviated.
-pub(super) fn digest(text: &str) -> Result<String, String> {
-    if text.len() < MIN_DIGEST_DIGITS {
-        return Err(short_digest());
-    }
-    Ok(text.to_owned())
-}
-
-/// Minimum number of digits of an abbreviated digest.
-const MIN_DIGEST_DIGITS: usize = 12;
-
-fn short_digest() -> String {
-    format!("expected at least the first {MIN_DIGEST_DIGITS} digits of the digest")
-}
-
-/// Parses the value of `--approve`.
-fn approve(text: &str) -> Result<Approve, String> {
-    Ok(match text {
-        "ask" => Approve::Ask,
-        "all" => Approve::All,
-        "none" => Approve::None,
-        "wait" => Approve::Wait,
-        "plan" => Approve::Plan(None),
-        other => match other.strip_prefix("plan:") {
-            Some(digest) if digest.len() >= MIN_DIGEST_DIGITS => {
-                Approve::Plan(Some(digest.to_owned()))
-            }
-            Some(_) => return Err(short_digest()),
-            None => return Err("expected ask, all, none, wait, plan or plan:DIGEST".to_owned()),
-        },
-    })
-}
-
 /// `resume`
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ResumeArguments {
@@ -226,32 +145,6 @@ impl ResumeArguments {
     /// Returns true if calls are to be made again.
     pub(crate) fn retries(&self) -> bool {
         self.retry_unknown || !self.retry.is_empty()
-    }
-}
-
-/// The switches for steps that run while their plan is still being written.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct StreamArguments {
-    /// Start read-only steps as soon as the plan is sound up to them, while the model still writes the rest; all others wait for
-    /// the whole plan. This is the default without `--approve plan`.
-    #[arg(help_heading = RUNNING, long, conflicts_with = "no_stream")]
-    pub(crate) stream: bool,
-    /// Call nothing until the whole plan is written.
-    #[arg(help_heading = RUNNING, long)]
-    no_stream: bool,
-}
-
-impl StreamArguments {
-    /// Returns true if steps may run while the plan is written. Fails if `consent` requires the approval of a whole plan.
-    pub(crate) fn is_wanted(&self, consent: &ConsentArguments) -> Result<bool, CommandError> {
-        let needs_whole_plan = matches!(consent.approve, Approve::Plan(_));
-        if self.stream && needs_whole_plan {
-            return Err(CommandError::new(
-                "`--stream` runs a plan before it is complete, but `--approve plan` needs the complete plan",
-            )
-            .hint("leave one of them out"));
-        }
-        Ok(!self.no_stream && !needs_whole_plan)
     }
 }
 

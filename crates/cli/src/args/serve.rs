@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 use planwright_serve::{CompatProfile, GatewayMode, listen_address};
 
-use super::command::{OPTIONS, time_limit, word};
+use super::shared::{OPTIONS, time_limit, word};
 use super::{Format, ModelArguments, StoreArguments, ToolArguments};
 use crate::error::CommandError;
 

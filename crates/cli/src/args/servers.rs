@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::command::OPTIONS;
+use super::shared::OPTIONS;
 use super::{Format, StoreArguments, ToolArguments};
 
 /// `servers`

@@ -14,7 +14,7 @@ use rmcp::model::{CustomRequest, ErrorData, ServerNotification};
 use rmcp::service::{OriginatingRequestId, RequestContext, ServiceError};
 use tokio::sync::oneshot;
 
-use super::call_queue::{CallReceiver, CallSender, call_queue};
+use super::call_queue::{CallMessage, CallReceiver, CallSender, ClientQuestion, call_queue};
 use super::client::GatewayClient;
 use super::results;
 use super::state::{GatewayState, SuspendedCall};
@@ -22,37 +22,6 @@ use super::suspended::{Continuation, RequestKey, random_state};
 use super::transport::sessions::wait_for_end;
 use crate::session::caller::{Caller, UpstreamClient};
 use crate::session::error::UpstreamError;
-
-/// A message of a call to its client.
-#[derive(Debug)]
-pub(crate) enum CallMessage {
-    Notification {
-        method: String,
-        params: Value,
-    },
-    Question(ClientQuestion),
-    /// The name from [`Caller::bind`], such as the id of a run, by which the host can continue the call in another process.
-    Bound(String),
-}
-
-impl CallMessage {
-    pub(super) fn is_notification(&self) -> bool {
-        match self {
-            Self::Notification { .. } => true,
-            Self::Question(_) | Self::Bound(_) => false,
-        }
-    }
-}
-
-/// A question to a client, and the channel of its answer.
-#[derive(Debug)]
-pub(crate) struct ClientQuestion {
-    pub(crate) method: String,
-    pub(crate) params: Value,
-    /// The subject of the question, by which another process recognises it.
-    pub(crate) subject: Option<String>,
-    pub(crate) answer: oneshot::Sender<Result<Value, UpstreamError>>,
-}
 
 /// The sending end of the channel. Messages keep their order.
 #[derive(Debug)]

@@ -4,9 +4,41 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::Notify;
+use planwright_core::Value;
+use tokio::sync::{Notify, oneshot};
 
-use super::call::CallMessage;
+use crate::session::error::UpstreamError;
+
+/// A message of a call to its client.
+#[derive(Debug)]
+pub(crate) enum CallMessage {
+    Notification {
+        method: String,
+        params: Value,
+    },
+    Question(ClientQuestion),
+    /// The name from [`Caller::bind`], such as the id of a run, by which the host can continue the call in another process.
+    Bound(String),
+}
+
+impl CallMessage {
+    fn is_notification(&self) -> bool {
+        match self {
+            Self::Notification { .. } => true,
+            Self::Question(_) | Self::Bound(_) => false,
+        }
+    }
+}
+
+/// A question to a client, and the channel of its answer.
+#[derive(Debug)]
+pub(crate) struct ClientQuestion {
+    pub(crate) method: String,
+    pub(crate) params: Value,
+    /// The subject of the question, by which another process recognises it.
+    pub(crate) subject: Option<String>,
+    pub(crate) answer: oneshot::Sender<Result<Value, UpstreamError>>,
+}
 
 /// The most notifications that wait for their client. Beyond it, the oldest ones are dropped.
 const MAX_NOTIFICATIONS: usize = 1024;

@@ -2,26 +2,22 @@
 //!
 //! `rmcp` converts a result to a type of its own, which drops unknown fields. So the handler puts a result into a slot
 //! that came with the request and returns a placeholder, and the writer of the response takes the result from the slot.
-//! Over a stream the writer is [`RawResultService`], over HTTP the [transport of a
+//! Over a stream the writer is its [service](crate::gateway::transport), over HTTP the [transport of a
 //! session](crate::gateway::transport::sessions), or else the [body](crate::gateway::transport) of the response.
 
-use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use http::request::Parts;
 use planwright_core::Value;
 use rmcp::RoleServer;
-use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolResponse, CallToolResult, ClientNotification, ClientRequest, CompleteResult,
-    CustomResult, ErrorData, Extensions, GetPromptResponse, GetPromptResult, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ProtocolVersion,
-    ReadResourceResponse, ReadResourceResult, ServerConfig, ServerResult,
+    CallToolResponse, CallToolResult, CompleteResult, ErrorData, Extensions, GetPromptResponse,
+    GetPromptResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, ReadResourceResponse, ReadResourceResult,
 };
-use rmcp::service::{NotificationContext, RequestContext, Service};
+use rmcp::service::RequestContext;
 
 use super::client::GatewayClient;
-use super::handler::service::GatewayHandler;
 use crate::session::error::UpstreamError;
 
 #[derive(Clone, Debug, Default)]
@@ -101,42 +97,6 @@ impl PlaceholderResult for GetPromptResponse {
 impl PlaceholderResult for ReadResourceResponse {
     fn placeholder() -> Self {
         Self::Complete(ReadResourceResult::new(Vec::new()))
-    }
-}
-
-/// The service over a stream: a handler whose results bypass the types of `rmcp`.
-#[derive(Debug)]
-pub(crate) struct RawResultService(pub(crate) GatewayHandler);
-
-impl Service<RoleServer> for RawResultService {
-    async fn handle_request(
-        &self,
-        request: ClientRequest,
-        mut context: RequestContext<RoleServer>,
-    ) -> Result<ServerResult, ErrorData> {
-        let slot = ResultSlot::default();
-        context.extensions.insert(slot.clone());
-        let result = Service::handle_request(&self.0, request, context).await?;
-        Ok(match slot.take() {
-            Some(raw) => ServerResult::CustomResult(CustomResult::new(raw.into())),
-            None => result,
-        })
-    }
-
-    async fn handle_notification(
-        &self,
-        notification: ClientNotification,
-        context: NotificationContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        Service::handle_notification(&self.0, notification, context).await
-    }
-
-    fn get_info(&self) -> ServerConfig {
-        ServerHandler::get_info(&self.0)
-    }
-
-    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
-        ServerHandler::supported_protocol_versions(&self.0)
     }
 }
 

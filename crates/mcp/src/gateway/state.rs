@@ -1,4 +1,5 @@
-//! The interface between the gateway and the host that executes plans, and the state that all connections share.
+//! The interface between the gateway and the host that executes plans; the state that all connections share, and the capabilities that
+//! the gateway declares to clients.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,6 +7,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use planwright_core::{Tool, Value};
+use rmcp::model::{Implementation, ServerCapabilities, ServerConfig};
 use tokio::sync::watch;
 
 use super::client::{ClientId, GatewayClient};
@@ -13,7 +15,7 @@ use super::listing::OfferListing;
 use super::suspended::SuspendedCalls;
 use crate::session::caller::{Caller, UpstreamClient};
 use crate::session::error::UpstreamError;
-use crate::upstream::{UpstreamView, Upstreams};
+use crate::upstream::{UpstreamState, UpstreamView, Upstreams};
 
 /// The host, which executes plans. All values have the form of the latest revision of MCP; the gateway converts them
 /// for earlier clients.
@@ -343,4 +345,66 @@ impl GatewayState {
             }
         }
     }
+}
+
+/// Returns the configuration for the handshake response.
+pub(super) fn config(gateway: &GatewayState) -> ServerConfig {
+    let view = gateway.upstreams.view();
+    let mut config = ServerConfig::new(capabilities(gateway, &view));
+    config.server_info = Implementation::new("planwright", env!("CARGO_PKG_VERSION"));
+    config.instructions = instructions(gateway, &view);
+    config
+}
+
+fn capabilities(gateway: &GatewayState, view: &UpstreamView) -> ServerCapabilities {
+    let passes_through = gateway.passes_through();
+    // The capabilities of a starting server are unknown.
+    let is_open = view
+        .servers
+        .iter()
+        .any(|server| matches!(server.state, UpstreamState::Idle | UpstreamState::Starting));
+    let has = |name: &str| {
+        passes_through
+            && (is_open
+                || view
+                    .servers
+                    .iter()
+                    .any(|server| server.capabilities.get(name).is_some()))
+    };
+    let mut offered = serde_json::json!({"tools": {"listChanged": true}});
+    // Outputs that are too large for a response are resources, with and without passthrough.
+    offered["resources"] = if has("resources") {
+        serde_json::json!({"subscribe": true, "listChanged": true})
+    } else {
+        serde_json::json!({})
+    };
+    if has("prompts") {
+        offered["prompts"] = serde_json::json!({"listChanged": true});
+    }
+    for plain in ["completions", "logging"] {
+        if has(plain) {
+            offered[plain] = serde_json::json!({});
+        }
+    }
+    if gateway.host.supports_tasks() {
+        offered["extensions"] = serde_json::json!({"io.modelcontextprotocol/tasks": {}});
+    }
+    serde_json::from_value(offered).unwrap_or_default()
+}
+
+/// Returns the instructions of the host, followed by those of the servers in passthrough mode.
+fn instructions(gateway: &GatewayState, view: &UpstreamView) -> Option<String> {
+    let mut parts: Vec<String> = gateway.host.instructions().into_iter().collect();
+    if gateway.passes_through() {
+        let mut stated: Vec<(&str, String)> = Vec::new();
+        for server in &view.servers {
+            let text = server.instructions.as_text().map(str::to_owned);
+            stated.extend(text.map(|text| (&*server.name, text)));
+        }
+        match stated.as_slice() {
+            [(_, only)] if view.servers.len() == 1 => parts.push(only.clone()),
+            several => parts.extend(several.iter().map(|(name, text)| format!("{name}: {text}"))),
+        }
+    }
+    (!parts.is_empty()).then(|| parts.join("\n\n"))
 }

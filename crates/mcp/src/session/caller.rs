@@ -1,13 +1,12 @@
-//! The client that a request is made for, and the observer of a server across its starts.
+//! The client that a request is made for, and the lists of servers that it may be notified about.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use planwright_core::{ServerName, Value};
+use planwright_core::Value;
 
-use super::error::{ServerStartError, UpstreamError};
-use super::open_session::Session;
+use super::error::UpstreamError;
 use crate::views;
 
 /// The client that a request is made for. It receives the requests and notifications that the server sends while the
@@ -50,47 +49,6 @@ pub trait Caller: Send + Sync + 'static {
     /// own.
     fn client(&self) -> Option<Arc<str>> {
         None
-    }
-}
-
-/// A question of a server to a person that could not be answered.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnansweredQuestion {
-    /// The server.
-    pub server: ServerName,
-    /// The text of the question, as the server wrote it.
-    pub message: String,
-}
-
-/// The questions of servers that were cancelled, because no client could ask a person. Clones share one list.
-#[derive(Clone, Debug, Default)]
-pub struct UnansweredQuestions(Arc<Mutex<Vec<UnansweredQuestion>>>);
-
-impl UnansweredQuestions {
-    /// The maximum number of questions in the list. A server may ask without end.
-    const MAX: usize = 20;
-
-    /// Adds the question of an elicitation, unless the list has it.
-    pub(crate) fn add(&self, server: &ServerName, elicitation: &Value) {
-        let message = elicitation.get("message").and_then(Value::as_text);
-        let question = UnansweredQuestion {
-            server: server.clone(),
-            message: message.unwrap_or_default().to_owned(),
-        };
-        let mut questions = self.questions();
-        if questions.len() < Self::MAX && !questions.contains(&question) {
-            questions.push(question);
-        }
-    }
-
-    /// Removes and returns the questions so far.
-    pub fn take(&self) -> Vec<UnansweredQuestion> {
-        std::mem::take(&mut *self.questions())
-    }
-
-    // Held for single accesses only, never across an await.
-    fn questions(&self) -> MutexGuard<'_, Vec<UnansweredQuestion>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -144,37 +102,6 @@ impl UpstreamClient {
             ..self.clone()
         }
     }
-}
-
-/// An observer of one server across its starts. Its methods must not block.
-pub(crate) trait ServerObserver: std::fmt::Debug + Send + Sync {
-    /// Reports that a start begins.
-    fn on_starting(&self);
-
-    /// Reports a successful start.
-    fn on_started(&self, session: &Arc<Session>);
-
-    /// Reports a failed start.
-    fn on_failed(&self, error: &ServerStartError);
-
-    /// Reports the end of a connection.
-    fn on_disconnected(&self);
-
-    /// Reports a changed list.
-    fn on_list_changed(&self, kind: ListKind);
-
-    /// Reports that the server has acknowledged a subscription.
-    fn on_subscribed(&self);
-
-    /// Reports a notification that is unrelated to any request.
-    fn on_notification(&self, method: &str, params: Value);
-}
-
-/// The client that a server is connected to for, and the observer of the server.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ClientContext {
-    pub(crate) client: UpstreamClient,
-    pub(crate) observer: Option<Weak<dyn ServerObserver>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,5 +1,4 @@
-//! The lists of a server, with all pages and without invisible characters, and the conversion of `tools/list` entries
-//! to tools.
+//! The entries of a server's lists, without invisible characters, and the conversion of `tools/list` entries to tools.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -7,14 +6,9 @@ use std::sync::Arc;
 use planwright_core::text::{is_visible, visible, without_hidden_texts};
 use planwright_core::{Hints, Schema, ServerName, Tool, Value};
 
-use super::error::ServerStartError;
-use super::error::UpstreamError;
 use super::message_text::truncate_message;
-use super::open_session::Session;
-use super::router::RequestError;
 use crate::config::ServerConfig;
 use crate::object::{text_field, with};
-use crate::upstream::ToolLists;
 use crate::views;
 
 /// Removes entries whose `key` has invisible characters. `what` is the kind of the entries.
@@ -56,98 +50,11 @@ pub(crate) fn strip_hidden_text(
     }
 }
 
-const MAX_PAGES: usize = 1000;
-
 /// The maximum number of reported warnings of a list; further ones are only counted.
 const MAX_WARNINGS: usize = 10;
 
 /// The kind of the entries of `tools/list`, and their key.
 const TOOL_KIND: (&str, &str) = ("tool", "name");
-
-impl Session {
-    /// Requests a list by `method` and returns all entries in `field`, unchanged. A server without this list may not
-    /// know the method.
-    pub(crate) async fn list(&self, method: &str, field: &str) -> Result<Vec<Value>, RequestError> {
-        let (entries, _) = self.request_pages(method, field).await?;
-        Ok(entries)
-    }
-
-    /// Requests a list and returns its entries, and whether the list is complete.
-    async fn request_pages(
-        &self,
-        method: &str,
-        field: &str,
-    ) -> Result<(Vec<Value>, bool), RequestError> {
-        let mut found = Vec::new();
-        let mut params = Value::empty_object();
-        let mut seen = HashSet::new();
-        for _ in 0..MAX_PAGES {
-            let page = match self.request(method, &params, None, None).await {
-                Ok(page) => page,
-                Err(RequestError::Refused(error))
-                    if error.code == UpstreamError::UNKNOWN_METHOD =>
-                {
-                    return Ok((found, true));
-                }
-                Err(error) => return Err(error),
-            };
-            let Some(entries) = page.get(field).and_then(Value::as_list) else {
-                let reason = format!("the response has no list `{field}`");
-                return Err(RequestError::Unreadable(reason));
-            };
-            found.extend_from_slice(entries);
-            match page.get("nextCursor").and_then(Value::as_text) {
-                None | Some("") => return Ok((found, true)),
-                // A repeated cursor would loop forever.
-                Some(next) if !seen.insert(next.to_owned()) => return Ok((found, false)),
-                Some(next) => params = Value::object([("cursor", Value::from(next))]),
-            }
-        }
-        Ok((found, false))
-    }
-
-    /// Requests and converts the tools of the server, and stores the list in `lists`.
-    pub(crate) async fn list_tools(
-        &self,
-        config: &ServerConfig,
-        lists: Option<&ToolLists>,
-    ) -> Result<ServerToolList, ServerStartError> {
-        let (entries, is_whole) = match self.request_pages("tools/list", "tools").await {
-            Ok(pages) => pages,
-            Err(error) => return Err(self.list_error(error).await),
-        };
-        let listing = ToolListEntries {
-            entries,
-            is_whole,
-            requires_headers: self.requires_argument_headers(),
-        };
-        if let Some(lists) = lists {
-            let version = self.server_info.info.get("version");
-            lists.store(config, version.and_then(Value::as_text), &listing);
-        }
-        Ok(listing.read(config))
-    }
-
-    async fn list_error(&self, error: RequestError) -> ServerStartError {
-        let message = match error {
-            RequestError::Refused(error) => {
-                format!(
-                    "it does not list its tools: {}",
-                    truncate_message(&error.message)
-                )
-            }
-            RequestError::Unreadable(reason) => {
-                format!("its list of tools cannot be read: {reason}")
-            }
-            RequestError::Unsent(reason) | RequestError::Lost(Some(reason)) => reason,
-            RequestError::Lost(None) => self.close_reason().await,
-        };
-        ServerStartError {
-            message,
-            help: self.help(),
-        }
-    }
-}
 
 /// Limits the number of warnings, so that people read them.
 pub(crate) fn limit_warnings(server: &str, warnings: &mut Vec<String>) {

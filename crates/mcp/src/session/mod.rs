@@ -6,6 +6,7 @@ pub(crate) mod caller;
 pub(crate) mod envelope;
 pub(crate) mod error;
 pub(crate) mod handshake;
+pub(crate) mod in_flight;
 pub(crate) mod lists;
 pub(crate) mod message_text;
 pub(crate) mod open_session;
@@ -13,5 +14,5 @@ pub(crate) mod request;
 pub(crate) mod router;
 pub(crate) mod server_requests;
 
-pub use caller::{Caller, UnansweredQuestion, UnansweredQuestions, UpstreamClient};
+pub use caller::{Caller, UpstreamClient};
 pub use error::UpstreamError;

@@ -1,7 +1,7 @@
-//! A session of a server: its connection, from start to stop.
+//! A session of a server: its connection, from start to stop, and the observer of a server across its sessions.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use planwright_core::Value;
@@ -9,10 +9,9 @@ use rmcp::RoleClient;
 use rmcp::model::{ClientCapabilities, ClientConfig, Implementation};
 use rmcp::transport::Transport;
 
-use super::caller::ClientContext;
+use super::caller::{ListKind, UpstreamClient};
 use super::error::ServerStartError;
 use super::handshake::{HandshakeError, HandshakePlan, ServerInfo, negotiate, supported_revision};
-use super::request::ClientIdentity;
 use super::router::{ResponseRouter, ServerMessageHandler};
 use super::server_requests::ServerRequestHandler;
 use crate::config::{ProgramConfig, ServerConfig, ServerTransport};
@@ -34,6 +33,48 @@ pub(crate) struct Session {
     pub(crate) server_info: ServerInfo,
     pub(crate) next_id: AtomicI64,
     handle: TransportHandle,
+}
+
+/// The client for whom requests are sent.
+#[derive(Debug)]
+pub(crate) struct ClientIdentity {
+    /// The name and version of the client.
+    pub(crate) client: (String, String),
+    /// The declared capabilities.
+    pub(crate) capabilities: Value,
+    /// The revision, if each request must carry it.
+    pub(crate) stateless_revision: Option<String>,
+}
+
+/// An observer of one server across its starts. Its methods must not block.
+pub(crate) trait ServerObserver: std::fmt::Debug + Send + Sync {
+    /// Reports that a start begins.
+    fn on_starting(&self) {}
+
+    /// Reports a successful start.
+    fn on_started(&self, _session: &Arc<Session>) {}
+
+    /// Reports a failed start.
+    fn on_failed(&self, _error: &ServerStartError) {}
+
+    /// Reports the end of a connection.
+    fn on_disconnected(&self) {}
+
+    /// Reports a changed list.
+    fn on_list_changed(&self, kind: ListKind);
+
+    /// Reports that the server has acknowledged a subscription.
+    fn on_subscribed(&self) {}
+
+    /// Reports a notification that is unrelated to any request.
+    fn on_notification(&self, _method: &str, _params: Value) {}
+}
+
+/// The client that a server is connected to for, and the observer of the server.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ClientContext {
+    pub(crate) client: UpstreamClient,
+    pub(crate) observer: Option<Weak<dyn ServerObserver>>,
 }
 
 impl Session {

@@ -11,13 +11,18 @@ use rmcp::model::{
 };
 use tokio::task::AbortHandle;
 
-use super::caller::{ListKind, ServerObserver, UnansweredQuestions};
+use super::caller::ListKind;
 use super::envelope::canonical_id;
 use super::error::UpstreamError;
-use super::request::{InFlight, RequestOwner, SUBSCRIPTION_ID, progress_of, request_of_token};
+use super::in_flight::{InFlight, RequestOwner, progress_of, request_of_token};
+use super::open_session::ServerObserver;
 use super::router::{RequestError, ResponseRouter, ServerMessageHandler};
 use crate::object::{with, without};
 use crate::transport::connection::WeakSender;
+use crate::upstream::UnansweredQuestions;
+
+/// The field of notifications that names their subscription.
+const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// Routes server-initiated requests and notifications to the right client, or to the observer of the server.
 ///

@@ -11,10 +11,9 @@ use tokio::sync::mpsc;
 use super::monitor::{MonitorEvent, SessionMonitor, SubscribedUris};
 use super::server::{AbortOnDrop, Server};
 use super::upstreams::{UpstreamNotification, UpstreamState, ViewPublisher};
-use crate::session::caller::{Caller, UpstreamClient};
-use crate::session::caller::{ClientContext, ListKind, ServerObserver};
+use crate::session::caller::{Caller, ListKind, UpstreamClient};
 use crate::session::error::ServerStartError;
-use crate::session::open_session::Session;
+use crate::session::open_session::{ClientContext, ServerObserver, Session};
 
 /// A server and its index in the published view.
 #[derive(Debug)]
@@ -256,22 +255,12 @@ impl SessionVariants {
     }
 }
 
-/// Forwards list changes and unrelated notifications of an additional session to the observer of the server.
+/// Forwards list changes and unrelated notifications of an additional session to the observer of the server. The main session reports
+/// the state of the server.
 #[derive(Debug)]
 struct VariantObserver(Weak<Upstream>);
 
 impl ServerObserver for VariantObserver {
-    // The main session reports the state of the server.
-    fn on_starting(&self) {}
-
-    fn on_started(&self, _: &Arc<Session>) {}
-
-    fn on_failed(&self, _: &ServerStartError) {}
-
-    fn on_disconnected(&self) {}
-
-    fn on_subscribed(&self) {}
-
     fn on_list_changed(&self, kind: ListKind) {
         if let Some(upstream) = self.0.upgrade() {
             upstream.on_list_changed(kind);

@@ -9,7 +9,11 @@ mod tool_lists;
 mod upstreams;
 
 pub use monitor::ResourceSubscription;
-pub use options::{ConnectOptions, ProcessObserver, ServerFailure};
+#[cfg(feature = "http")]
+pub use options::Consent;
+pub use options::{
+    ConnectOptions, ProcessObserver, ServerFailure, UnansweredQuestion, UnansweredQuestions,
+};
 pub use server::Connections;
 pub use tool_lists::{StoredTools, ToolLists};
 pub use upstreams::{

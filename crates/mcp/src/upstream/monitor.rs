@@ -168,9 +168,7 @@ impl SessionMonitor {
         };
         Ok(match kind {
             ListKind::Tools => {
-                let list = session
-                    .list_tools(config, server.options.tool_lists.as_ref())
-                    .await?;
+                let list = server.list_tools(session).await?;
                 log_warnings(&list.warnings);
                 ListContent::Tools(list)
             }

@@ -1,18 +1,19 @@
-//! Options for starting, limiting and stopping servers, and the failures of servers.
+//! Options for starting, limiting and stopping servers, what they report to their caller, and the failures of servers.
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use planwright_core::ServerName;
+#[cfg(feature = "http")]
+use futures::future::BoxFuture;
+use planwright_core::{ServerName, Value};
 
 use super::tool_lists::ToolLists;
 use crate::config::ConfigProblem;
-use crate::session::caller::UnansweredQuestions;
 use crate::supervisor::Supervisor;
 #[cfg(feature = "http")]
-use crate::transport::auth::{Consent, Tokens};
+use crate::transport::auth::Tokens;
 
 /// Options for starting, limiting and stopping servers.
 #[derive(Clone, Debug)]
@@ -56,6 +57,58 @@ pub trait ProcessObserver: fmt::Debug + Send + Sync {
 
     /// Reports that the process and all its descendants have ended.
     fn ended(&self, pid: u32);
+}
+
+/// A prompt that shows people the consent page of an authorization server.
+#[cfg(feature = "http")]
+pub trait Consent: fmt::Debug + Send + Sync {
+    /// Returns the redirect address.
+    fn redirect_uri(&self) -> String;
+
+    /// Shows the `page` to a person who may authorize access to `server`. Returns the complete redirect address, or a
+    /// reason, as one clause, why none was received.
+    fn ask<'a>(&'a self, server: &'a str, page: &'a str) -> BoxFuture<'a, Result<String, String>>;
+}
+
+/// A question of a server to a person that could not be answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnansweredQuestion {
+    /// The server.
+    pub server: ServerName,
+    /// The text of the question, as the server wrote it.
+    pub message: String,
+}
+
+/// The questions of servers that were cancelled, because no client could ask a person. Clones share one list.
+#[derive(Clone, Debug, Default)]
+pub struct UnansweredQuestions(Arc<Mutex<Vec<UnansweredQuestion>>>);
+
+impl UnansweredQuestions {
+    /// The maximum number of questions in the list. A server may ask without end.
+    const MAX: usize = 20;
+
+    /// Adds the question of an elicitation, unless the list has it.
+    pub(crate) fn add(&self, server: &ServerName, elicitation: &Value) {
+        let message = elicitation.get("message").and_then(Value::as_text);
+        let question = UnansweredQuestion {
+            server: server.clone(),
+            message: message.unwrap_or_default().to_owned(),
+        };
+        let mut questions = self.questions();
+        if questions.len() < Self::MAX && !questions.contains(&question) {
+            questions.push(question);
+        }
+    }
+
+    /// Removes and returns the questions so far.
+    pub fn take(&self) -> Vec<UnansweredQuestion> {
+        std::mem::take(&mut *self.questions())
+    }
+
+    // Held for single accesses only, never across an await.
+    fn questions(&self) -> MutexGuard<'_, Vec<UnansweredQuestion>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Default for ConnectOptions {

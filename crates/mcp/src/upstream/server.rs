@@ -16,13 +16,12 @@ use tokio::time::Instant;
 
 use super::backend::ServerBackend;
 use super::options::{ConnectOptions, ServerFailure};
-use super::tool_lists::ListRemover;
+use super::tool_lists::ToolLists;
 use crate::config::{ServerConfig, ServersConfig};
-use crate::session::caller::{ClientContext, ServerObserver};
-use crate::session::error::ServerStartError;
-use crate::session::error::UpstreamError;
+use crate::session::caller::ListKind;
+use crate::session::error::{ServerStartError, UpstreamError};
 use crate::session::lists::ServerToolList;
-use crate::session::open_session::Session;
+use crate::session::open_session::{ClientContext, ServerObserver, Session};
 use crate::session::router::RequestError;
 use crate::transport::stdio::stderr_log::StderrLog;
 
@@ -80,9 +79,7 @@ impl Server {
         self.state().last_start = Some(Instant::now());
         let start = async {
             let session = self.connect().await?;
-            let tools = session
-                .list_tools(&self.config, self.options.tool_lists.as_ref())
-                .await?;
+            let tools = self.list_tools(&session).await?;
             Ok((session, tools))
         };
         let strays = self.log.stray_count();
@@ -90,6 +87,19 @@ impl Server {
         let (session, tools) = started.map_err(|error| self.explained(error, strays))?;
         self.state().phase = ServerPhase::Running(Arc::new(session));
         Ok(tools)
+    }
+
+    /// Requests and converts the tools of the server, and stores the list.
+    pub(crate) async fn list_tools(
+        &self,
+        session: &Session,
+    ) -> Result<ServerToolList, ServerStartError> {
+        let listing = session.list_tools().await?;
+        if let Some(lists) = &self.options.tool_lists {
+            let version = session.server_info.info.get("version");
+            lists.store(&self.config, version.and_then(Value::as_text), &listing);
+        }
+        Ok(listing.read(&self.config))
     }
 
     /// Starts the server in the background if it is not running and the restart limit allows it.
@@ -430,7 +440,10 @@ impl Connections {
         }
         if let Some(lists) = &options.tool_lists {
             for server in &servers {
-                let remover = Arc::new(ListRemover::new(lists.clone(), Arc::clone(&server.config)));
+                let remover = Arc::new(ListRemover {
+                    lists: lists.clone(),
+                    server: Arc::clone(&server.config),
+                });
                 let observer: Weak<ListRemover> = Arc::downgrade(&remover);
                 server.set_context(ClientContext {
                     observer: Some(observer as Weak<dyn ServerObserver>),
@@ -504,6 +517,22 @@ impl Connections {
     /// Stops all servers and their descendants. Later calls fail.
     pub async fn shutdown(&self) {
         join_all(self.servers.iter().map(|server| server.stop())).await;
+    }
+}
+
+/// Removes the stored list of a server when the server reports that its tools have changed.
+#[derive(Debug)]
+struct ListRemover {
+    lists: ToolLists,
+    server: Arc<ServerConfig>,
+}
+
+impl ServerObserver for ListRemover {
+    fn on_list_changed(&self, kind: ListKind) {
+        match kind {
+            ListKind::Tools => self.lists.forget(&self.server),
+            ListKind::Prompts | ListKind::Resources => {}
+        }
     }
 }
 

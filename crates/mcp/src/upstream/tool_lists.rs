@@ -14,10 +14,7 @@ use planwright_engine::id::random_id;
 use sha2::{Digest, Sha256};
 
 use crate::config::ServerConfig;
-use crate::session::caller::{ListKind, ServerObserver};
-use crate::session::error::ServerStartError;
 use crate::session::lists::ToolListEntries;
-use crate::session::open_session::Session;
 
 /// The format of the files.
 const FORMAT: &str = "planwright.tool-list/1";
@@ -248,40 +245,6 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
         let _ = fs::remove_file(&new);
     }
     written
-}
-
-/// Removes the stored list of a server when the server reports that its tools have changed.
-#[derive(Debug)]
-pub(crate) struct ListRemover {
-    lists: ToolLists,
-    server: Arc<ServerConfig>,
-}
-
-impl ListRemover {
-    pub(crate) fn new(lists: ToolLists, server: Arc<ServerConfig>) -> Self {
-        Self { lists, server }
-    }
-}
-
-impl ServerObserver for ListRemover {
-    fn on_starting(&self) {}
-
-    fn on_started(&self, _: &Arc<Session>) {}
-
-    fn on_failed(&self, _: &ServerStartError) {}
-
-    fn on_disconnected(&self) {}
-
-    fn on_list_changed(&self, kind: ListKind) {
-        match kind {
-            ListKind::Tools => self.lists.forget(&self.server),
-            ListKind::Prompts | ListKind::Resources => {}
-        }
-    }
-
-    fn on_subscribed(&self) {}
-
-    fn on_notification(&self, _: &str, _: Value) {}
 }
 
 #[cfg(test)]

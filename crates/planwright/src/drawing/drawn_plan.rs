@@ -4,12 +4,12 @@
 use std::collections::{HashMap, HashSet};
 
 use planwright_core::check::DependencyKind;
-use planwright_core::flow::{FlowContext, FlowReport, analyze};
+use planwright_core::flow::{FlowContext, FlowReport, ValueLabels, analyze};
 use planwright_core::plan::{Action, PlanTarget};
 use planwright_core::{CheckedPlan, Plan};
 
 use super::Mark;
-use super::flow_labels::{EdgeLabels, Violation};
+use super::flow_labels::Violation;
 use super::graph::{Graph, path_of};
 
 /// A plan, ready to be drawn in any way.
@@ -121,7 +121,7 @@ impl Drawing {
     pub fn mark_flow(&mut self, plan: &CheckedPlan, context: FlowContext<'_>) {
         let report = analyze(plan, context.with_edges());
         let edges = report.edges.iter().map(|edge| {
-            let labels = EdgeLabels {
+            let labels = ValueLabels {
                 integrity: edge.integrity,
                 confidentiality: edge.confidentiality,
             };
@@ -143,7 +143,7 @@ impl Drawing {
 /// run it.
 struct Marker<'a> {
     report: &'a FlowReport,
-    edges: HashMap<(&'a str, &'a str), EdgeLabels>,
+    edges: HashMap<(&'a str, &'a str), ValueLabels>,
     /// The positions of the plans of the library among the drawn parts.
     named: HashMap<String, usize>,
     /// The positions of the other plans, by the part and the step that contain them.
@@ -176,7 +176,7 @@ impl Marker<'_> {
             if let DependencyKind::Data | DependencyKind::Slot = edge.kind
                 && let Some(labels) = self.edges.get(&(&*paths[edge.from], &*paths[edge.to]))
             {
-                edge.labels = Some(edge.labels.unwrap_or_default().join(*labels));
+                edge.labels = Some(edge.labels.unwrap_or_default().joined(*labels));
             }
         }
         for (step, path) in graph.steps.iter_mut().zip(&paths) {

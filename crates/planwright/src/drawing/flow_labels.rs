@@ -1,31 +1,15 @@
 //! The labels of values along edges, and violations of the flow policy, as pictures mark them.
 
 use planwright_core::Code;
-use planwright_core::flow::{Confidentiality, FlowParameter, Integrity};
+use planwright_core::flow::{Confidentiality, FlowParameter, Integrity, ValueLabels};
 
-/// The labels of the values that flow along an edge.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct EdgeLabels {
-    pub(super) integrity: Integrity,
-    pub(super) confidentiality: Confidentiality,
-}
-
-impl EdgeLabels {
-    pub(super) fn join(self, other: Self) -> Self {
-        Self {
-            integrity: self.integrity.max(other.integrity),
-            confidentiality: self.confidentiality.max(other.confidentiality),
-        }
-    }
-
-    /// Returns the labels that a picture marks; `None` for trusted and public values.
-    pub(super) fn mark(self) -> Option<&'static str> {
-        match (self.integrity, self.confidentiality) {
-            (Integrity::Trusted, Confidentiality::Public) => None,
-            (Integrity::Trusted, Confidentiality::Private) => Some("private"),
-            (Integrity::Untrusted, Confidentiality::Public) => Some("untrusted"),
-            (Integrity::Untrusted, Confidentiality::Private) => Some("untrusted, private"),
-        }
+/// Returns the labels that a picture marks; `None` for trusted and public values.
+pub(super) fn mark(labels: ValueLabels) -> Option<&'static str> {
+    match (labels.integrity, labels.confidentiality) {
+        (Integrity::Trusted, Confidentiality::Public) => None,
+        (Integrity::Trusted, Confidentiality::Private) => Some("private"),
+        (Integrity::Untrusted, Confidentiality::Public) => Some("untrusted"),
+        (Integrity::Untrusted, Confidentiality::Private) => Some("untrusted, private"),
     }
 }
 

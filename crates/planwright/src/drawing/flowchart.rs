@@ -103,7 +103,7 @@ pub(super) fn merged(edges: &[Edge]) -> Vec<Edge> {
             .entry((edge.from, edge.to))
             .and_modify(|known| {
                 let labels = match (known.labels, edge.labels) {
-                    (Some(known), Some(labels)) => Some(known.join(labels)),
+                    (Some(known), Some(labels)) => Some(known.joined(labels)),
                     (known, labels) => known.or(labels),
                 };
                 if strength(edge) < strength(known) {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use planwright_core::check::{DependencyKind, dependencies};
 use planwright_core::expression::print_form;
+use planwright_core::flow::ValueLabels;
 use planwright_core::plan::{
     Action, Approval, Concurrency, Method, Mode, Node, NodeKind, OnError, OnFailure, Ordering,
     Output, PlanTarget, Read, Reference, Segment, Source, Targets, TextPart,
@@ -12,7 +13,7 @@ use planwright_core::schema::{replace_parts, secret_parts};
 use planwright_core::{CheckedPlan, CheckedStep, Dependency, Plan, Step, Value};
 use planwright_engine::run::MASK;
 
-use super::flow_labels::{EdgeLabels, Violation};
+use super::flow_labels::{Violation, mark};
 use super::{Mark, StepState, Symbols};
 use crate::terminal_text;
 
@@ -111,7 +112,7 @@ pub(super) struct Edge {
     pub(super) kind: DependencyKind,
     pub(super) optional: bool,
     /// The labels of the values that flow along the edge, if they are marked.
-    pub(super) labels: Option<EdgeLabels>,
+    pub(super) labels: Option<ValueLabels>,
 }
 
 impl Edge {
@@ -122,7 +123,7 @@ impl Edge {
 
     /// Returns the labels that a picture marks; `None` for trusted and public values.
     pub(super) fn mark(self) -> Option<&'static str> {
-        self.labels.and_then(EdgeLabels::mark)
+        self.labels.and_then(mark)
     }
 }
 

@@ -12,6 +12,7 @@ use super::graph::{ActionLabel, Graph, GraphInput, GraphStep};
 use super::graph::{action_text, notes};
 use super::lanes::{RowOrder, StepRow, rows};
 use super::{Mark, Symbols};
+use crate::call_view::counted;
 use crate::terminal_text;
 
 /// The style of a graph as text.
@@ -354,12 +355,6 @@ fn counts(graph: &Graph, order: &RowOrder) -> String {
         counts.push("to be shown, not run".into());
     }
     counts.join(", ")
-}
-
-/// `1 step`, `2 steps`.
-fn counted(count: usize, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{plural}")
 }
 
 fn described(input: &GraphInput, options: &Style) -> String {

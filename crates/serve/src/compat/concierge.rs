@@ -7,15 +7,15 @@ use planwright_engine::run::StepStatus;
 use planwright_mcp::gateway::{GatewayClient, HostCall};
 use serde_json::json;
 
-use super::tools::ProfileOutcome;
 use super::tools::{
-    CompatHandler, CompatTool, DescriptionContext, MARK, ProfileTools, SubmittedPlan,
+    CompatHandler, CompatTool, DescriptionContext, ProfileOutcome, ProfileTools, SubmittedPlan,
 };
 use crate::host::PlanHost;
 use crate::response::answer;
 use crate::signatures::signature;
 use crate::tools::Condition;
 use crate::tools::arguments::{BadRequest, GatewayArguments};
+use crate::tools::snapshot::MARK;
 
 const EXECUTE_PLAN: &str = "execute_plan";
 

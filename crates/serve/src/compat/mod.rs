@@ -7,8 +7,7 @@ mod mcp_cli;
 mod profile;
 mod tools;
 
-pub use profile::CompatProfile;
-pub(crate) use profile::{interrupted_response, marks_sharing, refusal_response, run_response};
+pub(crate) use profile::{interrupted_response, refusal_response, run_response};
 
 #[cfg(test)]
 mod tests;

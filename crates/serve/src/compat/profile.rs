@@ -12,23 +12,13 @@ use planwright_store::{StoreError, StoredPlan};
 
 use super::mcp_cli;
 use super::tools::{
-    CompatHandler, DescriptionContext, MARK, ProfileOutcome, ProfileTools, SubmittedPlan,
+    CompatHandler, DescriptionContext, ProfileOutcome, ProfileTools, SubmittedPlan,
 };
 use crate::host::{PlanHost, spawn_blocking_limited};
 use crate::plans::execute::ValidPlan;
 use crate::response::answer;
+use crate::settings::CompatProfile;
 use crate::tools::arguments::{BadRequest, GatewayArguments};
-
-/// A system whose tools the gateway can offer instead of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CompatProfile {
-    /// Concierge: `execute_plan`, and the tools for its stages.
-    Concierge,
-    /// agentle4j: `execute_tool_plan`.
-    Agentle,
-    /// mcp-cli: `plan_execute`.
-    McpCli,
-}
 
 impl CompatProfile {
     pub(super) fn tools(self) -> &'static dyn ProfileTools {
@@ -68,17 +58,6 @@ pub(crate) fn interrupted_response(name: CompatProfile, run: &RunId) -> Value {
     let message =
         format!("the gateway ended before the plan did; `planwright resume {run}` resumes it");
     refusal_response(name, &message)
-}
-
-/// Returns true if a tool's schema marks any part as taking references.
-pub(crate) fn marks_sharing(schema: &Value) -> bool {
-    match schema {
-        Value::Object(fields) => fields
-            .iter()
-            .any(|(name, value)| &**name == MARK || marks_sharing(value)),
-        Value::List(items) => items.iter().any(marks_sharing),
-        _ => false,
-    }
 }
 
 impl PlanHost {

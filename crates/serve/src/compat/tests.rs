@@ -8,8 +8,10 @@ use planwright_engine::Engine;
 use planwright_engine::backend::Simulated;
 
 use super::tools::{DescriptionContext, SubmittedPlan};
-use super::{CompatProfile, marks_sharing, refusal_response, run_response};
+use super::{refusal_response, run_response};
+use crate::settings::CompatProfile;
 use crate::tools::Condition;
+use crate::tools::snapshot::marks_sharing;
 
 const TOOLS: &str = r#"{"tools": {
     "find": {

@@ -9,8 +9,8 @@ use planwright_engine::run::{StepStatus, StepSummary};
 use planwright_engine::{RunStatus, RunSummary};
 use planwright_store::StoredPlan;
 
+use crate::response::budget::ResponseBudget;
 use crate::response::content::Attachments;
-use crate::response::format::ResponseBudget;
 use crate::tools::arguments::BadRequest;
 use crate::tools::{Condition, MOVE_TO_STAGE};
 
@@ -91,9 +91,6 @@ pub(super) enum SubmittedPlan {
     /// The name or id of a stored plan.
     Stored { name: Arc<str>, inputs: Object },
 }
-
-/// The schema keyword of a parameter that accepts references.
-pub(super) const MARK: &str = "x-sharable";
 
 /// The result of a run.
 pub(super) struct ProfileOutcome<'a> {

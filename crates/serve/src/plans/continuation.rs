@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::host::PlanHost;
 use crate::host::spawn_blocking_limited;
-use crate::plans::resume;
+use crate::plans::approver;
 use crate::plans::resume::ResumeChanges;
 use crate::response::answer;
 use crate::runs::lookup::FoundRun;
@@ -218,7 +218,7 @@ impl PlanHost {
                 continue;
             };
             is_open = true;
-            match answers.get(key).map(resume::read_decision) {
+            match answers.get(key).map(approver::read_decision) {
                 None => {}
                 Some(Decision::Later) => is_deferred = true,
                 Some(decision) => decisions.push((question.clone(), decision)),
@@ -242,7 +242,7 @@ impl PlanHost {
         for (digest, question) in open_questions(&info.id, stored)? {
             match answers
                 .get(&registry::key(&digest))
-                .map(resume::read_decision)
+                .map(approver::read_decision)
             {
                 None | Some(Decision::Later) => {}
                 Some(decision) => decisions.push((question, decision)),

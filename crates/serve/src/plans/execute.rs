@@ -23,12 +23,11 @@ use planwright_store::{ClientLimit, LeaseHolder};
 
 use crate::host::PlanHost;
 use crate::host::spawn_blocking_limited;
-use crate::plans::resume::{self, ClientApprover};
+use crate::plans::approver::{self, ClientApprover};
 use crate::response::answer;
-use crate::runs::registry::{CancelOnDrop, PendingQuestions, RunTracking, TrackedRun};
+use crate::runs::progress::ProgressReporter;
+use crate::runs::registry::{CancelOnDrop, PendingQuestions, RunTracking, TrackedRun, owner};
 use crate::runs::slots::{NoSlot, RunLimits, RunSlot};
-use crate::runs::tasks::ProgressReporter;
-use crate::runs::tasks::task_handle;
 use crate::tools::arguments::{BadRequest, GatewayArguments};
 use crate::tools::snapshot::{GuardedBackends, ToolSnapshot};
 
@@ -49,6 +48,18 @@ pub(crate) enum InvalidPlan {
     Diagnostics(Box<LoadedPlan>),
     /// The plan could not be read at all.
     Refused(BadRequest),
+}
+
+impl InvalidPlan {
+    /// Returns the reason why a run with this plan cannot be resumed.
+    pub(crate) fn reason(self) -> BadRequest {
+        match self {
+            Self::Refused(reason) => reason,
+            Self::Diagnostics(_) => {
+                BadRequest("its plan has errors with the tools of this gateway".to_owned())
+            }
+        }
+    }
 }
 
 impl PlanHost {
@@ -229,7 +240,7 @@ impl PlanHost {
                 store,
                 holder: self.holder(&call.client.id),
                 run: Box::new(NewStoredRun {
-                    client: crate::runs::lookup::owner(&call.client.id),
+                    client: owner(&call.client.id),
                     ..valid.loaded.new_run(self.settings.sources.clone(), now)
                 }),
             },
@@ -270,7 +281,7 @@ impl PlanHost {
             form: client.supports_forms().then(|| Arc::clone(&call.caller)),
             task: client.supports_tasks().then(|| Arc::clone(&questions)),
         };
-        spec.approver = resume::run_approver(&spec.id, self.settings.store.clone(), client_asked);
+        spec.approver = approver::run_approver(&spec.id, self.settings.store.clone(), client_asked);
         spec.client = Some(client.id.as_str().into());
         spec.trace = call.caller.meta();
         let rerun = spec.storage.rerun().to_vec();
@@ -306,7 +317,7 @@ impl PlanHost {
     /// Returns the identity of this process as the holder of a run of this client.
     pub(crate) fn holder(&self, client: &ClientId) -> LeaseHolder {
         LeaseHolder {
-            client: crate::runs::lookup::owner(client).map(|client| ClientLimit {
+            client: owner(client).map(|client| ClientLimit {
                 client,
                 max: u64::try_from(self.settings.plans_at_once).unwrap_or(u64::MAX),
             }),
@@ -366,7 +377,7 @@ impl PlanHost {
                 Ok(progress) => progress,
                 Err(_) => {
                     guard.release();
-                    return Ok(task_handle(running));
+                    return Ok(answer::task_handle(&running.id, running.began));
                 }
             }
         } else {

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::time::SystemTime;
 
+use planwright::format::timestamp;
 use planwright::loaded_plan::recalled;
 use planwright::stored::StaleStep;
 use planwright_core::check::CheckedPlan;
@@ -16,21 +18,11 @@ use planwright_engine::backend::ToolOutput;
 use planwright_engine::run::{StepStatus, StepSummary};
 use planwright_engine::{RunStatus, RunSummary};
 
-use crate::response::content::Attachments;
-use crate::response::format::ResponseBudget;
+use crate::response::budget::ResponseBudget;
+use crate::response::content::{Attachments, output_address, step_address};
 
 /// The note about a plan without `output` whose results are too large to be shown whole.
 const SELECTS_NONE: &str = "the plan has no `output`, so large results are only named: read their resources, or select what you need with `output`, also in a later plan as `${runs.RUN.STEP.path}`";
-
-/// Returns the address of a run's output.
-pub(crate) fn output_address(run: &RunId) -> String {
-    format!("planwright://runs/{run}/output")
-}
-
-/// Returns the address of the result of a step.
-pub(crate) fn step_address(run: &RunId, step: &str) -> String {
-    format!("planwright://runs/{run}/steps/{step}")
-}
 
 /// Builds a response of structured content and the same as text.
 pub(crate) fn structured(structured: Object, is_error: bool) -> Value {
@@ -79,6 +71,46 @@ pub(crate) fn tool_result(output: ToolOutput) -> Value {
     blocks.extend(output.content);
     let structured = (!is_content).then(|| Value::object([("result", output.value)]));
     result(blocks, structured, false)
+}
+
+/// The interval at which a client should poll a task, in milliseconds.
+const POLL_INTERVAL_MS: u64 = 500;
+
+/// Returns the task handle for a client whose result takes long.
+pub(crate) fn task_handle(id: &RunId, began: SystemTime) -> Value {
+    let mut fields = state(id, "working", began);
+    fields.insert("resultType".into(), Value::from("task"));
+    Value::from(fields)
+}
+
+/// Returns a task with the data of its status.
+pub(crate) fn task<'a>(
+    id: &RunId,
+    status: &'a str,
+    time: SystemTime,
+    more: impl IntoIterator<Item = (&'a str, Value)>,
+) -> Value {
+    let mut fields = state(id, status, time);
+    for (name, value) in more {
+        fields.insert(name.into(), value);
+    }
+    Value::from(fields)
+}
+
+fn state(id: &RunId, status: &str, time: SystemTime) -> Object {
+    let time = timestamp(time);
+    let fields = [
+        ("taskId", Value::from(id.as_str())),
+        ("status", Value::from(status)),
+        ("createdAt", Value::from(time.as_str())),
+        ("lastUpdatedAt", Value::from(time.as_str())),
+        ("ttlMs", Value::Null),
+        ("pollIntervalMs", Value::from(POLL_INTERVAL_MS)),
+    ];
+    fields
+        .into_iter()
+        .map(|(name, value)| (Arc::from(name), value))
+        .collect()
 }
 
 /// Builds the response for an invalid plan: each error with its position and its fix.

@@ -13,10 +13,18 @@ use planwright_engine::RunId;
 use planwright_engine::RunSummary;
 use planwright_engine::run::StepSummary;
 
-use crate::response::answer::step_address;
-
 /// The largest size of all blocks in one response, in bytes of JSON. Further blocks are linked.
 const MAX_ATTACHED_BYTES: usize = 4 << 20;
+
+/// Returns the address of a run's output.
+pub(crate) fn output_address(run: &RunId) -> String {
+    format!("planwright://runs/{run}/output")
+}
+
+/// Returns the address of the result of a step.
+pub(crate) fn step_address(run: &RunId, step: &str) -> String {
+    format!("planwright://runs/{run}/steps/{step}")
+}
 
 /// Returns the address of a block that a step has returned.
 pub(crate) fn content_address(run: &RunId, step: &str, index: usize) -> String {
@@ -129,7 +137,7 @@ impl<'a> Attachments<'a> {
 
     /// Adds a block, or a link to the resource at `address` if the block is too large.
     fn push(&mut self, block: Value, address: Option<&str>) {
-        let size = size_of(&block);
+        let size = json_bytes(&block);
         if let Some(room) = self.room.checked_sub(size) {
             self.room = room;
             self.blocks.push(block);
@@ -140,10 +148,7 @@ impl<'a> Attachments<'a> {
             (
                 "uri",
                 address
-                    .map_or_else(
-                        || crate::response::answer::output_address(&self.summary.run),
-                        str::to_owned,
-                    )
+                    .map_or_else(|| output_address(&self.summary.run), str::to_owned)
                     .into(),
             ),
             ("name", Value::from("content")),
@@ -360,7 +365,8 @@ fn read_of(alternative: &Alternative) -> Option<&Read> {
     }
 }
 
-fn size_of(value: &Value) -> usize {
+/// Returns the size of a value as JSON, in bytes.
+pub(crate) fn json_bytes(value: &Value) -> usize {
     let size = value.json_size(usize::MAX);
     size.map_or(usize::MAX, |size| {
         usize::try_from(size.bytes).unwrap_or(usize::MAX)

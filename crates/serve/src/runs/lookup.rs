@@ -12,18 +12,13 @@ use planwright_core::plan::{Segment, Source};
 use planwright_core::{Object, Plan, Value, flow};
 use planwright_engine::RunId;
 use planwright_engine::{RunStatus, RunSummary};
-use planwright_mcp::gateway::{ClientId, GatewayClient};
+use planwright_mcp::gateway::GatewayClient;
 use planwright_store::{RunInfo, Store};
 
-use crate::host::PlanHost;
-use crate::host::spawn_blocking_limited;
-use crate::runs::registry::{RunProgress, TrackedRun};
+use crate::host::{PlanHost, spawn_blocking_limited};
+use crate::response::content::json_bytes;
+use crate::runs::registry::{RunProgress, TrackedRun, owner};
 use crate::tools::arguments::BadRequest;
-
-/// Returns the stored form of the owner of a client's runs. Runs of the local user have none.
-pub(crate) fn owner(client: &ClientId) -> Option<String> {
-    (*client != ClientId::local()).then(|| client.as_str().to_owned())
-}
 
 /// A run of a client, in this process or in the store.
 pub(crate) enum FoundRun {
@@ -257,14 +252,6 @@ struct EndedRun {
     retained: StepLabels,
     plan: Option<CheckedPlan>,
     summary: Arc<RunSummary>,
-}
-
-/// Returns the size of a value as JSON, in bytes.
-fn json_bytes(value: &Value) -> usize {
-    let size = value.json_size(usize::MAX);
-    size.map_or(usize::MAX, |size| {
-        usize::try_from(size.bytes).unwrap_or(usize::MAX)
-    })
 }
 
 /// Reads a run that belongs to `owner`, if it exists.

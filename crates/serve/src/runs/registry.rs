@@ -14,13 +14,18 @@ use planwright_mcp::gateway::ClientId;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Duration, Instant};
 
+use crate::runs::progress::ProgressReporter;
 use crate::runs::slots::{NoSlot, RunLimits, RunSlot, RunSlots};
-use crate::runs::tasks::ProgressReporter;
 
 /// The maximum number of ended runs of one client in memory. Older ones are read from the store.
 const MAX_ENDED_RUNS: usize = 16;
 /// The maximum size of the values of those runs as JSON, in bytes.
 const MAX_ENDED_BYTES: u64 = 32 * 1024 * 1024;
+
+/// Returns the stored form of the owner of a client's runs. Runs of the local user have none.
+pub(crate) fn owner(client: &ClientId) -> Option<String> {
+    (*client != ClientId::local()).then(|| client.as_str().to_owned())
+}
 
 /// A run of this process.
 #[derive(Debug)]

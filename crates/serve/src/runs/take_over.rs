@@ -16,7 +16,6 @@ use planwright_store::{InterruptedRun, Store};
 use tokio::time::Instant;
 
 use crate::host::{PlanHost, spawn_blocking_limited};
-use crate::plans::execute::InvalidPlan;
 use crate::plans::resume::ResumeChanges;
 use crate::runs::lookup::FoundRun;
 use crate::runs::tasks::call_without_caller;
@@ -147,7 +146,7 @@ impl PlanHost {
             Err(invalid) => {
                 // Read again, because another process may have leased the run meanwhile.
                 match self.find(&client, run.id.as_str()).await? {
-                    FoundRun::Stored(now) if now.0.holder.is_none() => Err(reason(invalid)),
+                    FoundRun::Stored(now) if now.0.holder.is_none() => Err(invalid.reason()),
                     FoundRun::Stored(_) | FoundRun::Local(_) => Ok(Continued::NotInterrupted),
                 }
             }
@@ -215,14 +214,4 @@ fn is_undecided(store: &Store, run: &RunId, stored: &StoredRun) -> Result<bool, 
         let digest = question.digest();
         decided.iter().all(|decision| decision.digest != digest)
     }))
-}
-
-/// Returns the reason why a run cannot be resumed.
-pub(crate) fn reason(invalid: InvalidPlan) -> BadRequest {
-    match invalid {
-        InvalidPlan::Refused(reason) => reason,
-        InvalidPlan::Diagnostics(_) => {
-            BadRequest("its plan has errors with the tools of this gateway".to_owned())
-        }
-    }
 }

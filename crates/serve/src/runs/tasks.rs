@@ -1,19 +1,12 @@
-//! Runs as tasks (the extension `io.modelcontextprotocol/tasks`), their outputs as resources, and their progress, reported to the caller.
+//! Runs as tasks (the extension `io.modelcontextprotocol/tasks`), and their outputs as resources.
 
-use std::fmt;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use futures::future::BoxFuture;
-use planwright::format::timestamp;
-use planwright::loaded_plan::recalled;
-use planwright::service::RunView;
-use planwright::stored::{StaleStep, StoredRun};
-use planwright_core::check::CheckedPlan;
-use planwright_core::{Object, StepId, Value};
+use planwright::stored::StoredRun;
+use planwright_core::Value;
 use planwright_engine::RunId;
-use planwright_engine::run::StepStatus;
-use planwright_engine::{RunStatus, StampedEvent};
+use planwright_engine::RunStatus;
 use planwright_mcp::gateway::{GatewayClient, HostCall, TaskRequest};
 use planwright_mcp::{Caller, UpstreamError};
 use planwright_store::{RunInfo, StoreError};
@@ -21,15 +14,13 @@ use planwright_store::{RunInfo, StoreError};
 use crate::host::{PlanHost, spawn_blocking_limited};
 use crate::plans::execute::InvalidPlan;
 use crate::plans::resume::ResumeChanges;
-use crate::response::answer::{output_address, stale_reason, step_address};
-use crate::response::content::{contents_at, contents_of_step, json_contents};
-use crate::runs::lookup::{FoundRun, owner};
-use crate::runs::registry::{RunProgress, TrackedRun};
-use crate::runs::take_over::reason;
+use crate::response::answer::task;
+use crate::response::content::{
+    contents_at, contents_of_step, json_contents, output_address, step_address,
+};
+use crate::runs::lookup::FoundRun;
+use crate::runs::registry::{RunProgress, TrackedRun, owner};
 use crate::tools::arguments::BadRequest;
-
-/// The interval at which a client should poll a task, in milliseconds.
-const POLL_INTERVAL_MS: u64 = 500;
 
 impl PlanHost {
     /// Answers a request about a task.
@@ -85,7 +76,7 @@ impl PlanHost {
                 tracing::debug!(run = %id, "a task of an earlier process was cancelled");
             }
             Err(invalid) => {
-                let reason = reason(invalid);
+                let reason = invalid.reason();
                 tracing::info!(run = %id, reason = %reason.0, "a task is cancelled once it can be resumed");
             }
         }
@@ -215,45 +206,8 @@ impl PlanHost {
     }
 }
 
-/// Returns the task handle for a client whose result takes long.
-pub(crate) fn task_handle(running: &TrackedRun) -> Value {
-    let mut fields = state(&running.id, "working", running.began);
-    fields.insert("resultType".into(), Value::from("task"));
-    Value::from(fields)
-}
-
 /// The error code of a missing resource, until 2026-07-28; later clients get another one.
 const RESOURCE_NOT_FOUND: i64 = -32002;
-
-/// Returns a task with the data of its status.
-fn task<'a>(
-    id: &RunId,
-    status: &'a str,
-    time: SystemTime,
-    more: impl IntoIterator<Item = (&'a str, Value)>,
-) -> Value {
-    let mut fields = state(id, status, time);
-    for (name, value) in more {
-        fields.insert(name.into(), value);
-    }
-    Value::from(fields)
-}
-
-fn state(id: &RunId, status: &str, time: SystemTime) -> Object {
-    let time = timestamp(time);
-    let fields = [
-        ("taskId", Value::from(id.as_str())),
-        ("status", Value::from(status)),
-        ("createdAt", Value::from(time.as_str())),
-        ("lastUpdatedAt", Value::from(time.as_str())),
-        ("ttlMs", Value::Null),
-        ("pollIntervalMs", Value::from(POLL_INTERVAL_MS)),
-    ];
-    fields
-        .into_iter()
-        .map(|(name, value)| (Arc::from(name), value))
-        .collect()
-}
 
 /// Returns a call without a waiting client.
 pub(crate) fn call_without_caller(client: &GatewayClient) -> HostCall {
@@ -281,95 +235,5 @@ impl Caller for DisconnectedCaller {
 
     fn meta(&self) -> Value {
         Value::Null
-    }
-}
-
-/// Counts the steps of a run, and notifies its caller of each that ends.
-pub(crate) struct ProgressReporter {
-    view: RunView,
-    /// The step that represents results of earlier runs, which does not count.
-    recalled: Option<StepId>,
-    is_recalled: bool,
-    caller: Option<(Arc<dyn Caller>, Value)>,
-}
-
-impl ProgressReporter {
-    /// Creates the progress of a run of `plan`, for a caller with its progress token.
-    pub(crate) fn new(plan: &CheckedPlan, caller: Option<(Arc<dyn Caller>, Value)>) -> Self {
-        Self {
-            view: RunView::new(plan),
-            recalled: recalled(plan).cloned(),
-            is_recalled: false,
-            caller,
-        }
-    }
-
-    pub(crate) fn steps(&self) -> usize {
-        let recalled_steps = usize::from(self.recalled.is_some());
-        self.view.steps.saturating_sub(recalled_steps)
-    }
-
-    pub(crate) fn done(&self) -> usize {
-        self.view.ended - usize::from(self.is_recalled)
-    }
-
-    /// Returns true if nothing happens before a person decides.
-    pub(crate) fn waits_for_people(&self) -> bool {
-        self.view.waits_for_people()
-    }
-
-    /// Applies an event. Returns true if the counts have changed.
-    pub(crate) fn event(&mut self, event: &StampedEvent) -> bool {
-        let before = (self.done(), self.steps());
-        if let Some(ended) = self.view.event(event)
-            && ended.at.inside.is_none()
-        {
-            if self.recalled.as_ref() == Some(&ended.at.step) {
-                self.is_recalled = true;
-            } else {
-                let step = ended.at.to_string();
-                self.report(&step, ended.tool.as_deref(), ended.status);
-            }
-        }
-        before != (self.done(), self.steps())
-    }
-
-    /// Reports the steps that run again, before the first call.
-    pub(crate) fn announce(&self, rerun: &[StaleStep]) {
-        let steps: Vec<String> = rerun
-            .iter()
-            .map(|stale| format!("`{}` is run again: {}", stale.step, stale_reason(stale)))
-            .collect();
-        if !steps.is_empty() {
-            self.notify(&steps.join("; "));
-        }
-    }
-
-    fn report(&self, step: &str, tool: Option<&str>, status: StepStatus) {
-        let tool = tool.map_or(String::new(), |tool| format!(" ({tool})"));
-        self.notify(&format!("{step}{tool} {status}"));
-    }
-
-    fn notify(&self, message: &str) {
-        let Some((caller, token)) = &self.caller else {
-            return;
-        };
-        caller.notify(
-            "notifications/progress",
-            Value::object([
-                ("progressToken", token.clone()),
-                ("progress", Value::from(self.done() as u64)),
-                ("total", Value::from(self.steps() as u64)),
-                ("message", Value::from(message)),
-            ]),
-        );
-    }
-}
-
-impl fmt::Debug for ProgressReporter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ProgressReporter")
-            .field("view", &self.view)
-            .finish_non_exhaustive()
     }
 }

@@ -18,11 +18,11 @@ use planwright_mcp::gateway::{
 use planwright_mcp::{Caller, UpstreamError};
 
 use crate::host::PlanHost;
-use crate::plans::resume::ClientApprover;
+use crate::plans::approver::ClientApprover;
 use crate::response::answer;
 use crate::signatures::{look_up_tools, signature};
 use crate::tools::arguments::{BadRequest, GatewayArguments};
-use crate::tools::snapshot::{ToolSnapshot, with_answers};
+use crate::tools::snapshot::{ToolSnapshot, changes_of, with_answers};
 
 /// The default number of results of a search.
 const DEFAULT_RESULTS: u64 = 10;
@@ -281,6 +281,20 @@ impl PlanHost {
             }
             Some(Err(error)) => Err(BadRequest(format!("{error}; {}", error.help()))),
             None => Err(BadRequest("there are no stages".to_owned())),
+        }
+    }
+}
+
+impl PlanHost {
+    /// Checks that a tool has not changed since a person decided about a call of it.
+    pub(crate) fn is_as_shown(&self, tool: &Tool) -> Result<(), BadRequest> {
+        match changes_of(&self.upstreams, tool) {
+            None => Ok(()),
+            Some(changes) => Err(BadRequest(format!(
+                "`{}` changed while it was waiting for a decision ({}), so it was not called; call it again for a new decision",
+                tool.qualified_name(),
+                changes.names().join(", ")
+            ))),
         }
     }
 }

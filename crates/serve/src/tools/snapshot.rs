@@ -7,16 +7,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use planwright::names;
 use planwright::pins::{Changes, NoticeKind, PinPolicy, Pinning, Verdicts};
 use planwright::service::with_seen_answers;
-use planwright_core::{Catalog, Tool};
+use planwright_core::{Catalog, Tool, Value};
 use planwright_engine::Backends;
 use planwright_engine::backend::{
     BoxFuture, ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput,
 };
 use planwright_mcp::{UpstreamView, Upstreams};
 
-use super::arguments::BadRequest;
-use crate::compat;
-use crate::host::PlanHost;
 use crate::search::SearchIndex;
 use crate::settings::{GatewayMode, GatewaySettings};
 
@@ -56,10 +53,22 @@ impl ToolSnapshot {
     pub(crate) fn marks_sharing(&self) -> bool {
         *self.marks_sharing.get_or_init(|| {
             let mut tools = self.catalog.tools();
-            tools.any(|tool| {
-                !tool.sharable.is_empty() || compat::marks_sharing(tool.input.as_value())
-            })
+            tools.any(|tool| !tool.sharable.is_empty() || marks_sharing(tool.input.as_value()))
         })
+    }
+}
+
+/// The schema keyword of a parameter that accepts references.
+pub(crate) const MARK: &str = "x-sharable";
+
+/// Returns true if a tool's schema marks any part as taking references.
+pub(crate) fn marks_sharing(schema: &Value) -> bool {
+    match schema {
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(name, value)| &**name == MARK || marks_sharing(value)),
+        Value::List(items) => items.iter().any(marks_sharing),
+        _ => false,
     }
 }
 
@@ -234,22 +243,8 @@ impl fmt::Debug for GuardedBackends {
     }
 }
 
-impl PlanHost {
-    /// Checks that a tool has not changed since a person decided about a call of it.
-    pub(crate) fn is_as_shown(&self, tool: &Tool) -> Result<(), BadRequest> {
-        match changes_of(&self.upstreams, tool) {
-            None => Ok(()),
-            Some(changes) => Err(BadRequest(format!(
-                "`{}` changed while it was waiting for a decision ({}), so it was not called; call it again for a new decision",
-                tool.qualified_name(),
-                changes.names().join(", ")
-            ))),
-        }
-    }
-}
-
 /// Returns the difference between the definition of a tool and the one that its server lists now, if there is one.
-fn changes_of(upstreams: &Upstreams, tool: &Tool) -> Option<Changes> {
+pub(super) fn changes_of(upstreams: &Upstreams, tool: &Tool) -> Option<Changes> {
     if tool.origin.is_empty() {
         return None;
     }

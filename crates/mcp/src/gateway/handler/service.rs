@@ -27,10 +27,9 @@ use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 
 use super::forwarding::{read, write};
 use super::notifications::{ClientSubscriptions, PendingSubscriptions};
-use crate::gateway::client;
-use crate::gateway::client::GatewayClient;
+use crate::gateway::client::{self, GatewayClient};
 use crate::gateway::listing::OfferListing;
-use crate::gateway::state::{Gateway, GatewayState, TaskRequest};
+use crate::gateway::state::{self, Gateway, GatewayState, TaskRequest};
 use crate::session::handshake::REVISIONS;
 
 pub(super) type Context = RequestContext<RoleServer>;
@@ -57,7 +56,7 @@ impl GatewayHandler {
 
 impl ServerHandler for GatewayHandler {
     fn get_info(&self) -> ServerConfig {
-        client::config(&self.gateway)
+        state::config(&self.gateway)
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {

@@ -1,16 +1,21 @@
 //! The gateway over a stream, such as standard input and output, and the messages of clients: unreadable ones get an
 //! error response, with the id of the request if that is readable.
 
+use std::borrow::Cow;
 use std::io;
 use std::time::Duration;
 
 use planwright_core::value::number::first_inexact_number;
 use rmcp::RoleServer;
+use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    ClientJsonRpcMessage, ErrorCode, ErrorData, GetExtensions, JsonRpcError, JsonRpcMessage,
-    RequestId, ServerJsonRpcMessage,
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, CustomResult, ErrorCode, ErrorData,
+    GetExtensions, JsonRpcError, JsonRpcMessage, ProtocolVersion, RequestId, ServerConfig,
+    ServerJsonRpcMessage, ServerResult,
 };
-use rmcp::service::{ServerInitializeError, ServiceExt};
+use rmcp::service::{
+    NotificationContext, RequestContext, ServerInitializeError, Service, ServiceExt,
+};
 use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::io::stdio_pipes;
@@ -21,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::sessions::SessionEnd;
 use crate::gateway::handler::service::GatewayHandler;
-use crate::gateway::results::RawResultService;
+use crate::gateway::results::ResultSlot;
 use crate::gateway::state::Gateway;
 use crate::transport::stdio::pipe::{BoundedLine, BoundedLineReader};
 
@@ -356,6 +361,42 @@ fn end_of_literal(text: &[u8], start: usize) -> usize {
     let is_end = |byte: &u8| b"{}[]:,\"".contains(byte) || byte.is_ascii_whitespace();
     let length = rest.iter().position(is_end).unwrap_or(rest.len());
     start + length.max(1)
+}
+
+/// The service over a stream: a handler whose results bypass the types of `rmcp`.
+#[derive(Debug)]
+struct RawResultService(GatewayHandler);
+
+impl Service<RoleServer> for RawResultService {
+    async fn handle_request(
+        &self,
+        request: ClientRequest,
+        mut context: RequestContext<RoleServer>,
+    ) -> Result<ServerResult, ErrorData> {
+        let slot = ResultSlot::default();
+        context.extensions.insert(slot.clone());
+        let result = Service::handle_request(&self.0, request, context).await?;
+        Ok(match slot.take() {
+            Some(raw) => ServerResult::CustomResult(CustomResult::new(raw.into())),
+            None => result,
+        })
+    }
+
+    async fn handle_notification(
+        &self,
+        notification: ClientNotification,
+        context: NotificationContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Service::handle_notification(&self.0, notification, context).await
+    }
+
+    fn get_info(&self) -> ServerConfig {
+        ServerHandler::get_info(&self.0)
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        ServerHandler::supported_protocol_versions(&self.0)
+    }
 }
 
 #[cfg(test)]

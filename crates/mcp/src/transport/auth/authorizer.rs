@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use futures::future::BoxFuture;
 use planwright_core::ServerName;
 use reqwest::Url;
 use rmcp::transport::auth::{AuthorizationCallback, OAuthClientConfig};
@@ -16,7 +15,7 @@ use tokio::sync::{Mutex, OnceCell};
 use super::tokens::{ServerCredentialStore, TokenEntry};
 use crate::config::{Grant, HttpConfig, OauthConfig};
 use crate::transport::http::HttpFailure;
-use crate::upstream::ConnectOptions;
+use crate::upstream::{ConnectOptions, Consent};
 
 /// Obtains and refreshes the OAuth tokens of one server.
 pub(crate) struct Authorizer {
@@ -342,14 +341,4 @@ fn reason(error: &AuthError) -> String {
         cause = next.source();
     }
     reason
-}
-
-/// A prompt that shows people the consent page of an authorization server.
-pub trait Consent: fmt::Debug + Send + Sync {
-    /// Returns the redirect address.
-    fn redirect_uri(&self) -> String;
-
-    /// Shows the `page` to a person who may authorize access to `server`. Returns the complete redirect address, or a
-    /// reason, as one clause, why none was received.
-    fn ask<'a>(&'a self, server: &'a str, page: &'a str) -> BoxFuture<'a, Result<String, String>>;
 }

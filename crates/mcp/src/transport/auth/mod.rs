@@ -5,5 +5,4 @@
 pub(crate) mod authorizer;
 mod tokens;
 
-pub use authorizer::Consent;
 pub use tokens::Tokens;

@@ -1,7 +1,7 @@
 //! The HTTP client of `rmcp`'s transport, implemented with `reqwest`. Incoming messages pass the router.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -16,12 +16,10 @@ use rmcp::transport::streamable_http_client::{
     SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
 use sse_stream::Sse;
-use tokio_util::sync::CancellationToken;
 
+use super::failure::{HttpConnectionState, HttpError, HttpFailure};
 use super::response::{self, ExpectedResponse};
-use super::transport::{HttpError, HttpFailure};
 use crate::config::HttpConfig;
-use crate::session::router::ResponseRouter;
 use crate::transport::auth::authorizer::Authorizer;
 use crate::upstream::ConnectOptions;
 
@@ -42,58 +40,6 @@ pub(super) struct HttpClient {
     url: Url,
     authorizer: Option<Arc<Authorizer>>,
     pub(super) connection: Arc<HttpConnectionState>,
-}
-
-#[derive(Debug)]
-pub(super) struct HttpConnectionState {
-    pub(super) router: Arc<ResponseRouter>,
-    /// The maximum message length in bytes.
-    pub(super) limit: usize,
-    /// The last failure, fatal or not.
-    last_failure: Mutex<Option<HttpFailure>>,
-    /// The failure that has ended the connection.
-    fatal: OnceLock<HttpFailure>,
-    pub(super) end: CancellationToken,
-}
-
-impl HttpConnectionState {
-    pub(super) fn new(router: Arc<ResponseRouter>, limit: usize) -> Self {
-        Self {
-            router,
-            limit,
-            last_failure: Mutex::default(),
-            fatal: OnceLock::new(),
-            end: CancellationToken::new(),
-        }
-    }
-
-    /// Ends the connection with a fatal failure.
-    pub(super) fn abort(&self, failure: HttpFailure) {
-        self.fatal.get_or_init(|| failure);
-        self.end.cancel();
-    }
-
-    /// Returns the failure that has ended the connection.
-    pub(super) fn fatal(&self) -> Option<&HttpFailure> {
-        self.fatal.get()
-    }
-
-    /// Returns the fatal failure, or else the last one.
-    pub(super) fn last_failure(&self) -> Option<HttpFailure> {
-        let last_failure = self
-            .last_failure
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        self.fatal.get().cloned().or_else(|| last_failure.clone())
-    }
-
-    fn record_failure(&self, failure: HttpFailure) -> HttpError {
-        *self
-            .last_failure
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Some(failure.clone());
-        StreamableHttpError::Client(failure)
-    }
 }
 
 impl HttpClient {

@@ -5,9 +5,13 @@
 #[cfg(feature = "http")]
 mod client;
 #[cfg(feature = "http")]
+mod failure;
+#[cfg(feature = "http")]
 mod response;
 #[cfg(feature = "http")]
 mod transport;
 
 #[cfg(feature = "http")]
-pub(crate) use transport::{HttpFailure, HttpHandle, open};
+pub(crate) use failure::HttpFailure;
+#[cfg(feature = "http")]
+pub(crate) use transport::{HttpHandle, open};

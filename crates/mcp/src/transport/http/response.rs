@@ -19,8 +19,7 @@ use rmcp::transport::streamable_http_client::{
 };
 use sse_stream::Sse;
 
-use super::client::HttpConnectionState;
-use super::transport::{HttpError, HttpFailure};
+use super::failure::{HttpConnectionState, HttpError, HttpFailure};
 use crate::session::envelope::{self, canonical_id};
 use crate::session::error::UpstreamError;
 use crate::session::router::ResponseRouter;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use planwright_core::StepId;
+use planwright_core::flow::ValueLabels;
 use planwright_engine::event::Address;
 use serde::Serialize;
 
@@ -11,7 +12,7 @@ use super::layers::Point;
 use super::placed::{PlacedGraph, StepBox};
 use super::run_parts::{PartKind, RunParts, whole_of};
 use crate::drawing::drawn_plan::Drawing;
-use crate::drawing::flow_labels::EdgeLabels;
+use crate::drawing::flow_labels::mark;
 use crate::drawing::graph::{ActionLabel, Graph, GraphStep};
 use crate::drawing::json::{EdgeV1, StepNodeV1, edge_between};
 
@@ -188,10 +189,10 @@ impl Drawing {
         let at: Vec<Arc<Address>> = (graph.steps.iter())
             .map(|step| Arc::new(address(inside, step)))
             .collect();
-        let mut labels: Vec<Option<EdgeLabels>> = vec![None; graph.steps.len()];
+        let mut labels: Vec<Option<ValueLabels>> = vec![None; graph.steps.len()];
         for edge in &graph.edges {
             if let (Some(label), Some(of_step)) = (edge.labels, labels.get_mut(edge.from)) {
-                *of_step = Some(of_step.unwrap_or_default().join(label));
+                *of_step = Some(of_step.unwrap_or_default().joined(label));
             }
         }
         for (index, (step, drawn)) in graph.steps.iter().zip(&placed.boxes).enumerate() {
@@ -199,7 +200,7 @@ impl Drawing {
                 at: &at[index],
                 group: inside.map(ToString::to_string),
                 corner: moved(corner, placed.places[index]),
-                flow: labels[index].and_then(EdgeLabels::mark),
+                flow: labels[index].and_then(mark),
             };
             self.collect_step(step, drawn, &place, view, found);
         }
