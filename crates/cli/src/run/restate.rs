@@ -13,7 +13,7 @@ use planwright::service::Tools;
 use planwright::stored::StoredRun;
 use planwright_restate::{
     AutomaticDecision, RestateClient, RestateError, RunRequest, RunRequestV1, RunResultV1,
-    Submission,
+    Submission, WaitNotice,
 };
 use planwright_store::{Store, StoreError};
 
@@ -53,6 +53,10 @@ pub(super) async fn run(
     let (id, printer) = (session.id, session.printer);
     let request = request(session, url, tools, options)?;
     let client = RestateClient::new(url).map_err(explain)?;
+    let client = client.with_notices(move |notice| match notice {
+        WaitNotice::Lost(error) => printer.status(&format!("{error}; waiting for it")),
+        WaitNotice::Back => printer.status("Restate answers again"),
+    });
     tokio::select! {
         submitted = submit(&client, id, &request, printer) => submitted?,
         _ = signals.next() => return Ok(Exit::Interrupted),

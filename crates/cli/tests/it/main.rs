@@ -46,6 +46,8 @@ mod prompts;
 mod real_servers;
 mod reference;
 mod restate;
+#[cfg(unix)]
+mod restate_faults;
 mod resume;
 mod runs;
 mod secrets;
