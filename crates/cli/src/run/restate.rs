@@ -1,6 +1,7 @@
 //! Runs on Restate: `planwright run --on restate=URL` submits the run and follows it in the store.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use planwright::Planwright;
 use planwright::core::Catalog;
@@ -25,6 +26,9 @@ use crate::serve::worker::explain;
 use crate::system::signals::Signals;
 use crate::view::live::Live;
 use crate::view::printer::Printer;
+
+/// The pause before a store that could not be read is read again.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// Rejects options that have no meaning on Restate.
 pub(super) fn check(arguments: &RunArguments) -> Result<(), CommandError> {
@@ -63,7 +67,7 @@ pub(super) async fn run(
     }
     let result = tokio::select! {
         result = client.attach(id) => result.map_err(explain)?,
-        followed = print_questions(store, id, printer) => return followed.map(|never| match never {}),
+        never = print_questions(store, id, printer) => match never {},
         _ = signals.next() => {
             let run = store::short_id(id);
             printer.status(&format!("the run {run} continues on Restate"));
@@ -129,11 +133,29 @@ async fn submit(
 /// A value that does not exist.
 enum Never {}
 
-/// Prints the commands to decide about each call that waits for a decision, as long as the run lasts.
-async fn print_questions(
+/// Prints the commands to decide about each call that waits for a decision, as long as the run lasts, whether or not the store can be read
+/// all the time.
+async fn print_questions(store: &Store, id: &RunId, printer: Printer) -> Never {
+    let (mut printed, mut is_told) = (0, false);
+    loop {
+        match print_new_questions(store, id, printer, &mut printed).await {
+            Ok(never) => return never,
+            Err(_) if is_told => {}
+            Err(error) => {
+                printer.status(&format!("{error}; trying again"));
+                is_told = true;
+            }
+        }
+        tokio::time::sleep(RETRY_PAUSE).await;
+    }
+}
+
+/// Does so until the store cannot be read. The first entries of the journal, as many as `printed`, are those of an earlier attempt.
+async fn print_new_questions(
     store: &Store,
     id: &RunId,
     printer: Printer,
+    printed: &mut usize,
 ) -> Result<Never, CommandError> {
     let mut changes = store.watch_changes().map_err(store::explain)?;
     // A worker writes the run into the store when it begins.
@@ -146,8 +168,14 @@ async fn print_questions(
         policy: Policy::new(),
     });
     let mut watch = no_tools.with_store(store).watch(id.as_str())?;
+    let mut seen = 0;
     loop {
         for entry in watch.next().await? {
+            seen += 1;
+            if seen <= *printed {
+                continue;
+            }
+            *printed = seen;
             if let Record::Asked { at, .. } = &entry.record {
                 printer.message(&store::waiting_line(id, &at.to_string()));
             }

@@ -35,6 +35,7 @@ mod model;
 mod needed_servers;
 mod origins;
 mod orphans;
+mod outages;
 mod page;
 #[cfg(unix)]
 mod paging;

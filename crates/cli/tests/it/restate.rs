@@ -161,3 +161,44 @@ fn what_does_not_run_on_restate_is_refused() {
     let secret = json!({"steps": [{"id": "a", "tool": "look", "args": {"key": "${env.NAME}"}}]});
     check(secret, &[], "env.NAME");
 }
+
+#[test]
+fn a_run_is_cancelled_while_no_worker_is_alive() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    write_payment(folder);
+    let restate = RestateServer::start().unwrap();
+    let port = free_port();
+    let start_worker = || {
+        let tools = ["--simulate", "tools.json"];
+        WorkerProcess::start(folder, &restate, port, &tools)
+    };
+    let worker = start_worker();
+    let on = format!("restate={}", restate.ingress());
+    let run = ["run", "plan.json", "--simulate", "tools.json", "--on", &on];
+    let mut running = spawn_program(folder, &[&run[..], &["--format", "json"]].concat());
+    let mut errors = BufReader::new(running.stderr.take().unwrap());
+    let mut output = String::new();
+    while !output.contains("`paid` waits") {
+        let read = errors.read_line(&mut output).unwrap();
+        assert!(0 < read, "{output}");
+    }
+    drop(worker);
+    // Both are stored; the request to cancel the run comes first.
+    let cancelled = run_program(folder, &["cancel", "last"]);
+    assert_eq!(cancelled.status.code(), Some(0), "{}", stderr(&cancelled));
+    assert!(
+        stderr(&cancelled).contains("the next one cancels it without a further call"),
+        "{}",
+        stderr(&cancelled)
+    );
+    let approved = approve(folder, "last", "paid", &[]);
+    assert_eq!(approved.status.code(), Some(0), "{}", stderr(&approved));
+    let _worker = start_worker();
+    let ended = running.wait_with_output().unwrap();
+    let report = json_report(&ended);
+    assert_eq!(report["status"], "cancelled", "{report:#}");
+    // The call was approved, and ended before it reached its tool.
+    assert_eq!(report["steps"][1]["status"], "cancelled", "{report:#}");
+    assert!(report["steps"][1]["output"].is_null(), "{report:#}");
+}

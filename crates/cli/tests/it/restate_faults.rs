@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
@@ -13,7 +14,7 @@ use planwright_testkit::chance::Chance;
 use planwright_testkit::fake_server;
 use planwright_testkit::postgres::PostgresServer;
 use planwright_testkit::restate::RestateServer;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::effects::{chains, effects, script, succeeded, tool_of};
 use crate::program::{json_report, planwright};
@@ -36,20 +37,52 @@ fn count() -> u64 {
     std::env::var(COUNT).map_or(FAULTS, |count| count.parse().unwrap())
 }
 
-/// Submits a plan through a node, and follows its run.
-fn submit(folder: &Path, store: &str, ingress: &str, run: usize) -> Child {
+/// A process that follows a run. It is killed when this is dropped, also by a test that fails.
+struct Following(Option<Child>);
+
+impl Following {
+    fn is_running(&mut self) -> bool {
+        let child = self.0.as_mut();
+        child.is_some_and(|child| child.try_wait().unwrap().is_none())
+    }
+
+    /// Returns the report of the run.
+    fn report(mut self) -> Value {
+        json_report(&self.0.take().unwrap().wait_with_output().unwrap())
+    }
+}
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Submits a plan through a node, and returns the process that follows its run.
+fn submit(folder: &Path, store: &str, ingress: &str, run: usize) -> Following {
     let first = run * STEPS;
     let plan = json!({"steps": chains(first..first + STEPS)});
     let file = format!("plan-{run}.json");
     fs::write(folder.join(&file), plan.to_string()).unwrap();
-    planwright(folder)
+    let mut child = planwright(folder)
         .args(["run", &file, "--servers", "servers.json", "--store", store])
         .args(["--on", &format!("restate={ingress}"), "--format", "json"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .unwrap()
+        .unwrap();
+    // A command that cannot open its store fails at once, so nothing is killed before.
+    let mut errors = BufReader::new(child.stderr.take().unwrap());
+    let mut output = String::new();
+    while !output.contains("on Restate") {
+        assert!(0 < errors.read_line(&mut output).unwrap(), "{output}");
+    }
+    std::thread::spawn(move || std::io::copy(&mut errors, &mut std::io::stderr()));
+    Following(Some(child))
 }
 
 /// Returns all runs of the store.
@@ -79,14 +112,13 @@ fn nothing_is_lost_and_nothing_happens_twice() {
     let options = PostgresOptions::new(folder.join("lists"));
     let store = planwright_postgres::open(&url, options).unwrap();
     let mut chance = Chance::new(7);
-    let mut following: Vec<Child> = Vec::new();
+    let mut following: Vec<Following> = Vec::new();
     let mut completed: HashMap<u64, usize> = HashMap::new();
     let mut kills = [0; 3];
     for fault in 0..count() {
-        let mut in_progress = following.iter_mut();
+        let in_progress = following.iter_mut();
         let in_progress = in_progress
-            .by_ref()
-            .filter_map(|run| run.try_wait().unwrap().is_none().then_some(()))
+            .filter_map(|run| run.is_running().then_some(()))
             .count();
         for _ in in_progress..RUNS {
             let any = usize::try_from(chance.below(3)).unwrap();
@@ -127,10 +159,7 @@ fn nothing_is_lost_and_nothing_happens_twice() {
         }
     }
     let submitted = following.len();
-    let reports: Vec<_> = following
-        .into_iter()
-        .map(|run| json_report(&run.wait_with_output().unwrap()))
-        .collect();
+    let reports: Vec<_> = following.into_iter().map(Following::report).collect();
     let counts = effects(folder);
     for (step, before) in &completed {
         let now = counts.get(step).copied().unwrap_or(0);
