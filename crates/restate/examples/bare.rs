@@ -1,5 +1,5 @@
-//! A bare workflow of the shape of a plan, which `bench/restate.sh` compares runs with: a chain of actions, or calls of a service of which a
-//! few are in flight.
+//! A bare workflow of the shape of a plan, which `bench/restate.sh` compares runs with: a chain of actions, or calls of a service, a
+//! few of them in flight at a time.
 
 use restate_sdk::context::{DurableFuture, RequestTarget};
 use restate_sdk::endpoint::Endpoint;
@@ -73,7 +73,7 @@ struct BareTools;
 
 #[restate_sdk::service(name = "BareTools")]
 impl BareTools {
-    /// One call.
+    /// Makes a call.
     #[handler]
     async fn call(&self, ctx: Context<'_>, step: u64) -> HandlerResult<Json<Reply>> {
         let action = move || async move { Ok(Reply::new(step)) };

@@ -62,7 +62,7 @@ pub enum WaitNotice<'a> {
     Back,
 }
 
-/// What is told about waits.
+/// The receiver of notices about waits.
 type OnWait = Arc<dyn Fn(WaitNotice<'_>) + Send + Sync>;
 
 /// A client of the ingress or of the admin interface of Restate.
@@ -110,7 +110,7 @@ impl RestateClient {
         })
     }
 
-    /// Returns the client with a function that is told when it begins to wait for Restate, and when it ends.
+    /// Returns the client with a function that gets a notice when a wait for Restate begins, and when it ends.
     pub fn with_notices(self, on_wait: impl Fn(WaitNotice<'_>) + Send + Sync + 'static) -> Self {
         Self {
             on_wait: Arc::new(on_wait),

@@ -136,14 +136,14 @@ enum Never {}
 /// Prints the commands to decide about each call that waits for a decision, as long as the run lasts, whether or not the store can be read
 /// all the time.
 async fn print_questions(store: &Store, id: &RunId, printer: Printer) -> Never {
-    let (mut printed, mut is_told) = (0, false);
+    let (mut printed, mut is_reported) = (0, false);
     loop {
         match print_new_questions(store, id, printer, &mut printed).await {
             Ok(never) => return never,
-            Err(_) if is_told => {}
+            Err(_) if is_reported => {}
             Err(error) => {
                 printer.status(&format!("{error}; trying again"));
-                is_told = true;
+                is_reported = true;
             }
         }
         tokio::time::sleep(RETRY_PAUSE).await;
