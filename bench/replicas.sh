@@ -18,6 +18,8 @@ if [ "$(id -u)" = 0 ]; then
 fi
 children=
 stop() {
+    # The process of `runuser` passes no signal on.
+    kill -9 "$(head -n 1 "$folder/postgres/data/postmaster.pid" 2>/dev/null)" 2>/dev/null || true
     for child in $children; do
         kill -9 "$child" 2>/dev/null || true
     done

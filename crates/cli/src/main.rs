@@ -50,7 +50,11 @@ fn main() -> ExitCode {
     };
     let printer = Printer::new(arguments.color).with_pager(!arguments.no_pager);
     // A client that starts a server does not see its output, so warnings are logged. Faulty requests of clients are answered, not logged.
-    let default = matches!(arguments.command, Command::Serve(_)).then_some("warn,rmcp=error");
+    // Other commands only tell that they wait for their store.
+    let default = match &arguments.command {
+        Command::Serve(_) | Command::Worker(_) => "warn,rmcp=error",
+        _ => "off,planwright_store=warn",
+    };
     let logging = start_logs(arguments.log.as_deref(), default);
     let exit = match logging.and_then(|()| run(arguments.command, printer)) {
         Ok(exit) => exit,
@@ -68,12 +72,10 @@ fn main() -> ExitCode {
 /// The variable that selects the log level without the flag.
 const LOG_VARIABLE: &str = "PLANWRIGHT_LOG";
 
-/// Enables the logs that `wanted` selects, else those of the environment, else the `default` ones, if any.
-fn start_logs(wanted: Option<&str>, default: Option<&str>) -> Result<(), CommandError> {
+/// Enables the logs that `wanted` selects, else those of the environment, else the `default` ones.
+fn start_logs(wanted: Option<&str>, default: &str) -> Result<(), CommandError> {
     let variable = system::environment::variable(LOG_VARIABLE).filter(|text| !text.is_empty());
-    let Some(text) = wanted.or(variable.as_deref()).or(default) else {
-        return Ok(());
-    };
+    let text = wanted.or(variable.as_deref()).unwrap_or(default);
     let targets = Targets::from_str(text).map_err(|_| {
         CommandError::new(format!("`{text}` is not a log filter"))
             .hint("write a level (error, warn, info, debug, trace), or parts with levels: `warn,planwright=debug`")

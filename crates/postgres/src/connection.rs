@@ -17,7 +17,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row, Statement};
 
 use crate::server::PostgresServer;
-use crate::tables::SCHEMA;
+use crate::tables::{self, SCHEMA};
 use crate::values::{Param, PostgresRow};
 
 /// The key of the advisory lock of writing transactions: a change has it alone, appends to journals share it. So a change sees no
@@ -171,6 +171,12 @@ impl PostgresConnection {
             self.client = open_session(&self.server, self.limit)?;
             self.statements.get_mut().clear();
             self.is_broken.set(false);
+            // The server may have been restored from a backup of another version.
+            let verified = tables::verify(self);
+            if verified.is_err() {
+                self.is_broken.set(true);
+            }
+            return verified;
         }
         Ok(())
     }

@@ -34,6 +34,17 @@ pub(crate) fn migrate(connection: &mut PostgresConnection) -> Result<(), QueryEr
     connection.commit()
 }
 
+/// Refuses tables of another version than those that this process has opened.
+pub(crate) fn verify(connection: &PostgresConnection) -> Result<(), QueryError> {
+    let (found, known) = (newest_applied(connection)?, newest_known());
+    if found == known {
+        return Ok(());
+    }
+    Err(QueryError::failed(format!(
+        "its tables are those of an older version since it is back: their schema version is {found}, and {known} is needed"
+    )))
+}
+
 fn apply_missing(connection: &PostgresConnection) -> Result<(), QueryError> {
     // Another process may have applied some since.
     let found = newest_applied(connection)?;

@@ -1,6 +1,6 @@
 //! The calls in flight of this process, and the execution of one call.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -13,7 +13,14 @@ use crate::message::{CallKey, ServiceOutcome};
 
 /// The calls that are in flight in this process, so that a run can abort them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct CallsInFlight(Arc<Mutex<HashMap<CallKey, Arc<Notify>>>>);
+pub(crate) struct CallsInFlight(Arc<Mutex<Calls>>);
+
+#[derive(Debug, Default)]
+struct Calls {
+    in_flight: HashMap<CallKey, Arc<Notify>>,
+    /// The runs that are cancelled here: they make no further calls.
+    cancelled: HashSet<RunId>,
+}
 
 impl CallsInFlight {
     /// Executes one attempt at a call, until it is answered, exceeds its time limit or is aborted.
@@ -29,7 +36,13 @@ impl CallsInFlight {
             key: key.clone(),
             abort: Arc::clone(&abort),
         };
-        self.lock().insert(key, Arc::clone(&abort));
+        {
+            let mut calls = self.lock();
+            if calls.cancelled.contains(&key.run) {
+                return ServiceOutcome::Aborted;
+            }
+            calls.in_flight.insert(key, Arc::clone(&abort));
+        }
         let clock = call.clock.clone();
         let limit = call.context.time_limit;
         let tool = call.tool.qualified_name();
@@ -54,21 +67,28 @@ impl CallsInFlight {
 
     /// Aborts a call, if it is in flight in this process.
     pub(crate) fn abort(&self, key: &CallKey) {
-        if let Some(abort) = self.lock().get(key) {
+        if let Some(abort) = self.lock().in_flight.get(key) {
             abort.notify_one();
         }
     }
 
-    /// Aborts all calls of a run that are in flight in this process.
+    /// Aborts all calls of a run in this process, those in flight and those that would follow, until [`forget`](Self::forget).
     pub(crate) fn abort_all(&self, run: &RunId) {
-        for (key, abort) in self.lock().iter() {
+        let mut calls = self.lock();
+        calls.cancelled.insert(run.clone());
+        for (key, abort) in &calls.in_flight {
             if key.run == *run {
                 abort.notify_one();
             }
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<CallKey, Arc<Notify>>> {
+    /// Ends the effect of [`abort_all`](Self::abort_all): the run has ended here.
+    pub(crate) fn forget(&self, run: &RunId) {
+        self.lock().cancelled.remove(run);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Calls> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -82,7 +102,7 @@ struct InFlight {
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        let mut calls = self.calls.lock();
+        let calls = &mut self.calls.lock().in_flight;
         // Restate may have started the same attempt again before this one noticed that its connection is lost.
         if calls
             .get(&self.key)

@@ -1,6 +1,7 @@
 //! The client of the ingress and of the admin interface of Restate.
 
-use std::sync::Once;
+use std::fmt;
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use planwright_engine::RunId;
@@ -27,6 +28,8 @@ pub enum RestateError {
         address: String,
         /// The reason.
         reason: String,
+        /// True if Restate may have received the request: the connection was lost after it was sent.
+        is_sent: bool,
     },
     /// Restate has refused the request.
     #[error("Restate has refused the request ({status}): {message}")]
@@ -41,13 +44,6 @@ pub enum RestateError {
     Unreadable(String),
 }
 
-impl RestateError {
-    /// Returns true if the run has failed, and not only the request about it.
-    pub fn is_unreachable(&self) -> bool {
-        matches!(self, Self::Unreachable { .. })
-    }
-}
-
 /// The answer to a submitted run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Submission {
@@ -57,11 +53,32 @@ pub enum Submission {
     Existing,
 }
 
+/// A notice of a client that waits for Restate.
+#[derive(Clone, Copy, Debug)]
+pub enum WaitNotice<'a> {
+    /// Restate does not answer. The client tries again until it does.
+    Lost(&'a RestateError),
+    /// Restate answers again.
+    Back,
+}
+
+/// The receiver of notices about waits.
+type OnWait = Arc<dyn Fn(WaitNotice<'_>) + Send + Sync>;
+
 /// A client of the ingress or of the admin interface of Restate.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct RestateClient {
     http: reqwest::Client,
     address: Url,
+    on_wait: OnWait,
+}
+
+impl fmt::Debug for RestateClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RestateClient")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
 }
 
 impl RestateClient {
@@ -85,45 +102,85 @@ impl RestateClient {
             url.set_path(&format!("{}/", url.path()));
         }
         let http = reqwest::Client::builder().build().map_err(|_| invalid())?;
-        Ok(Self { http, address: url })
+        let on_wait = Arc::new(|_: WaitNotice<'_>| {});
+        Ok(Self {
+            http,
+            address: url,
+            on_wait,
+        })
     }
 
-    /// Submits a run. A run with the same id is not begun twice.
+    /// Returns the client with a function that gets a notice when a wait for Restate begins, and when it ends.
+    pub fn with_notices(self, on_wait: impl Fn(WaitNotice<'_>) + Send + Sync + 'static) -> Self {
+        Self {
+            on_wait: Arc::new(on_wait),
+            ..self
+        }
+    }
+
+    /// Submits a run. A run with the same id is not begun twice, so the request is repeated if its connection was lost: the run may have begun.
     ///
     /// # Errors
     ///
-    /// If Restate cannot be reached or refuses the request; the run may have begun if the connection was lost.
+    /// If Restate cannot be reached or refuses the request.
     pub async fn submit(
         &self,
         run: &RunId,
         request: &RunRequestV1,
     ) -> Result<Submission, RestateError> {
         let path = format!("{RUNS}/{run}/run/send");
-        let (status, body) = self.send(Method::POST, &path, Some(request)).await?;
+        let (status, body) = match self.send(Method::POST, &path, Some(request)).await {
+            Err(RestateError::Unreachable { is_sent: true, .. }) => {
+                self.send_until_answered(Method::POST, &path, Some(request))
+                    .await?
+            }
+            sent => sent?,
+        };
         if status == StatusCode::CONFLICT || body.contains("PreviouslyAccepted") {
             return Ok(Submission::Existing);
         }
         checked(status, body).map(|_| Submission::Accepted)
     }
 
-    /// Waits for the end of a run.
+    /// Waits for the end of a run, also while Restate cannot be reached: the run continues, whatever happens to the connection.
     ///
     /// # Errors
     ///
     /// [`RestateError::Refused`] if the workflow has failed, for example because the plan has errors with the tools of the worker.
     pub async fn attach(&self, run: &RunId) -> Result<RunResultV1, RestateError> {
         let path = format!("restate/workflow/{RUNS}/{run}/attach");
+        let (status, body) = self
+            .send_until_answered(Method::GET, &path, None::<&()>)
+            .await?;
+        read(&checked(status, body)?)
+    }
+
+    /// Repeats a request as long as there is no answer, or one that says to try again.
+    async fn send_until_answered<T: Serialize>(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&T>,
+    ) -> Result<(StatusCode, String), RestateError> {
+        let mut is_waiting = false;
         loop {
-            match self.send(Method::GET, &path, None::<&()>).await {
-                Ok((status, body)) if !is_temporary(status) => {
-                    return read(&checked(status, body)?);
+            let error = match self.send(method.clone(), path, body).await {
+                Ok((status, body)) if is_temporary(status) => RestateError::Refused {
+                    status: status.as_u16(),
+                    message: body,
+                },
+                Err(error @ RestateError::Unreachable { .. }) => error,
+                answered => {
+                    if is_waiting {
+                        (self.on_wait)(WaitNotice::Back);
+                    }
+                    return answered;
                 }
-                // The run continues, whatever happens to this connection.
-                Ok(_) | Err(RestateError::Unreachable { .. }) => {
-                    tokio::time::sleep(RETRY_PAUSE).await;
-                }
-                Err(error) => return Err(error),
+            };
+            if !std::mem::replace(&mut is_waiting, true) {
+                (self.on_wait)(WaitNotice::Lost(&error));
             }
+            tokio::time::sleep(RETRY_PAUSE).await;
         }
     }
 
@@ -167,6 +224,7 @@ impl RestateClient {
         let unreachable = |error: reqwest::Error| RestateError::Unreachable {
             address: self.address.to_string(),
             reason: innermost(&error),
+            is_sent: !error.is_connect(),
         };
         let url = self
             .address

@@ -45,9 +45,13 @@ pub(crate) fn run<'a>(
 ) -> BoxFuture<'a, HandlerResult<RunResultV1>> {
     Box::pin(async move {
         let mut driver = Driver::begin(worker, ctx, &request).await?;
+        driver.refuse_calls_if_cancelled()?;
         let _watch = driver.watch_for_cancellation();
         driver.drive().await?;
-        driver.finish().await
+        let (worker, id) = (Arc::clone(&driver.worker), driver.id.clone());
+        let finished = driver.finish().await;
+        worker.calls.forget(&id);
+        finished
     })
 }
 
@@ -585,6 +589,15 @@ impl<'a> Driver<'a> {
                 None => self.timers.suspend(step),
             }
         }
+    }
+
+    /// Lets a run that was asked to be cancelled while no worker drove it make no further call. The calls before that are recorded.
+    fn refuse_calls_if_cancelled(&self) -> HandlerResult<()> {
+        let (store, holder) = (&self.worker.store, self.projection.holder());
+        if self.projection.is_continued() && store.is_cancel_requested(&self.id, holder)? {
+            self.worker.calls.abort_all(&self.id);
+        }
+        Ok(())
     }
 
     /// Watches the store for a request to cancel the run, as long as this execution lasts.

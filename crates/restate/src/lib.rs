@@ -33,7 +33,7 @@ mod worker;
 /// The client of the ingress and of the admin interface of Restate.
 mod client;
 
-pub use client::{RestateClient, RestateError, Submission};
+pub use client::{RestateClient, RestateError, Submission, WaitNotice};
 pub use request::{AutomaticDecision, RunRequest, RunRequestError, RunRequestV1};
 pub use services::RunResultV1;
 pub use worker::Worker;

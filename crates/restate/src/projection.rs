@@ -87,6 +87,11 @@ impl Projection {
         self.journal.holder()
     }
 
+    /// Returns true if the store had entries of an earlier execution.
+    pub(crate) fn is_continued(&self) -> bool {
+        0 < self.journal.entries()
+    }
+
     /// Returns true if the store has all entries so far from an earlier execution.
     pub(crate) fn is_stored(&self) -> bool {
         self.next <= self.journal.entries()

@@ -1,5 +1,6 @@
 //! The request that starts a run: everything that its decisions depend on, so that each worker that continues the run decides the same.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -16,6 +17,10 @@ use crate::services::WorkerState;
 
 /// The schema's name and version.
 const SCHEMA: &str = "planwright.restate-run/1";
+
+/// The maximum number of calls of a run in flight. Restate's library examines all of them for each result, so the time of a run with
+/// 10,000 in flight would grow with the square of its calls.
+const MAX_IN_FLIGHT: NonZeroUsize = NonZeroUsize::new(1000).unwrap();
 
 /// A run that is about to be submitted.
 #[derive(Debug)]
@@ -131,6 +136,8 @@ impl RunRequest<'_> {
         if let Some(step) = extracting_step(self.plan) {
             return Err(RunRequestError::Extraction(step));
         }
+        let mut options = self.options.clone();
+        options.limits.total = options.limits.total.min(MAX_IN_FLIGHT);
         let run = RunV1 {
             driven_by: Some(format!("restate={}", self.ingress)),
             ..RunV1::new(self.text, vars, self.tools)
@@ -138,7 +145,7 @@ impl RunRequest<'_> {
         Ok(RunRequestV1 {
             schema: SCHEMA.to_owned(),
             run,
-            process: process(self.plan, self.options, self.now),
+            process: process(self.plan, &options, self.now),
             ingress: self.ingress.to_owned(),
             decision: self.decision,
         })

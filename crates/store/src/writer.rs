@@ -103,7 +103,7 @@ impl WriteTarget<'_> {
         let mut deadline = RetryDeadline::new(self);
         loop {
             match self.connection.begin(kind) {
-                Err(error) if error.is_transient() && deadline.wait() => {}
+                Err(error) if error.is_transient() && deadline.wait(&error) => {}
                 begun => return begun,
             }
         }
@@ -127,14 +127,19 @@ impl<'a> RetryDeadline<'a> {
     }
 
     /// Pauses before the next attempt. Returns false if there is none: the time is over, or the writer is dropped.
-    fn wait(&mut self) -> bool {
+    fn wait(&mut self, error: &QueryError) -> bool {
         let left = self.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() || self.is_closing.load(atomic::Ordering::Acquire) {
             return false;
         }
         // The writer ends the pause when it is dropped.
         thread::park_timeout(self.pause.min(left));
-        self.pause = (self.pause * 2).min(MAX_RETRY_PAUSE);
+        let next = (self.pause * 2).min(MAX_RETRY_PAUSE);
+        if self.pause < MAX_RETRY_PAUSE && next == MAX_RETRY_PAUSE {
+            // The wait is more than a short restart, so a person may wonder why the run does not continue.
+            tracing::warn!("{error}; waiting for the store");
+        }
+        self.pause = next;
         !self.is_closing.load(atomic::Ordering::Acquire)
     }
 }
@@ -400,7 +405,9 @@ fn insert_repeatedly(
     let mut deadline = RetryDeadline::new(to);
     loop {
         match insert_in_transaction(to, group, *attempt) {
-            Err(error) if error.is_transient() && deadline.wait() => *attempt = Attempt::Repeated,
+            Err(error) if error.is_transient() && deadline.wait(&error) => {
+                *attempt = Attempt::Repeated
+            }
             result => return result,
         }
     }

@@ -1,6 +1,7 @@
 //! Runs on Restate: `planwright run --on restate=URL` submits the run and follows it in the store.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use planwright::Planwright;
 use planwright::core::Catalog;
@@ -13,7 +14,7 @@ use planwright::service::Tools;
 use planwright::stored::StoredRun;
 use planwright_restate::{
     AutomaticDecision, RestateClient, RestateError, RunRequest, RunRequestV1, RunResultV1,
-    Submission,
+    Submission, WaitNotice,
 };
 use planwright_store::{Store, StoreError};
 
@@ -25,6 +26,9 @@ use crate::serve::worker::explain;
 use crate::system::signals::Signals;
 use crate::view::live::Live;
 use crate::view::printer::Printer;
+
+/// The pause before a store that could not be read is read again.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// Rejects options that have no meaning on Restate.
 pub(super) fn check(arguments: &RunArguments) -> Result<(), CommandError> {
@@ -53,13 +57,17 @@ pub(super) async fn run(
     let (id, printer) = (session.id, session.printer);
     let request = request(session, url, tools, options)?;
     let client = RestateClient::new(url).map_err(explain)?;
+    let client = client.with_notices(move |notice| match notice {
+        WaitNotice::Lost(error) => printer.status(&format!("{error}; waiting for it")),
+        WaitNotice::Back => printer.status("Restate answers again"),
+    });
     tokio::select! {
         submitted = submit(&client, id, &request, printer) => submitted?,
         _ = signals.next() => return Ok(Exit::Interrupted),
     }
     let result = tokio::select! {
         result = client.attach(id) => result.map_err(explain)?,
-        followed = print_questions(store, id, printer) => return followed.map(|never| match never {}),
+        never = print_questions(store, id, printer) => match never {},
         _ = signals.next() => {
             let run = store::short_id(id);
             printer.status(&format!("the run {run} continues on Restate"));
@@ -125,11 +133,29 @@ async fn submit(
 /// A value that does not exist.
 enum Never {}
 
-/// Prints the commands to decide about each call that waits for a decision, as long as the run lasts.
-async fn print_questions(
+/// Prints the commands to decide about each call that waits for a decision, as long as the run lasts, whether or not the store can be read
+/// all the time.
+async fn print_questions(store: &Store, id: &RunId, printer: Printer) -> Never {
+    let (mut printed, mut is_reported) = (0, false);
+    loop {
+        match print_new_questions(store, id, printer, &mut printed).await {
+            Ok(never) => return never,
+            Err(_) if is_reported => {}
+            Err(error) => {
+                printer.status(&format!("{error}; trying again"));
+                is_reported = true;
+            }
+        }
+        tokio::time::sleep(RETRY_PAUSE).await;
+    }
+}
+
+/// Does so until the store cannot be read. The first entries of the journal, as many as `printed`, are those of an earlier attempt.
+async fn print_new_questions(
     store: &Store,
     id: &RunId,
     printer: Printer,
+    printed: &mut usize,
 ) -> Result<Never, CommandError> {
     let mut changes = store.watch_changes().map_err(store::explain)?;
     // A worker writes the run into the store when it begins.
@@ -142,8 +168,14 @@ async fn print_questions(
         policy: Policy::new(),
     });
     let mut watch = no_tools.with_store(store).watch(id.as_str())?;
+    let mut seen = 0;
     loop {
         for entry in watch.next().await? {
+            seen += 1;
+            if seen <= *printed {
+                continue;
+            }
+            *printed = seen;
             if let Record::Asked { at, .. } = &entry.record {
                 printer.message(&store::waiting_line(id, &at.to_string()));
             }

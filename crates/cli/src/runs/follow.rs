@@ -310,9 +310,22 @@ pub(crate) async fn cancel(
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     let store = store::open(&arguments.store, printer)?;
-    let run = find_run(&store, Some(&arguments.run))?.id;
+    let info = find_run(&store, Some(&arguments.run))?;
+    let run = info.id;
     let by = environment::variable("USER");
     let short = store::short_id(&run);
+    let stored = StoredRun::read(&store, run.as_str());
+    if stored.is_ok_and(|stored| stored.driving_engine().is_some()) {
+        // Its worker may be lost, and the lease of a lost one may not have expired yet.
+        store
+            .request_cancel_at_resume(run.as_str(), by, store::now())
+            .map_err(store::explain)?;
+        printer.status(&match info.holder {
+            Some(_) => format!("the worker of the run `{short}` was asked to cancel it; `planwright attach {short}` shows its end"),
+            None => format!("no worker drives the run `{short}` now; the next one cancels it without a further call"),
+        });
+        return Ok(Exit::Success);
+    }
     let holder = match store.request_cancel(run.as_str(), by, store::now()) {
         Ok(holder) => holder,
         Err(StoreError::Idle { .. }) => return cancel_idle(&store, &run, printer).await,

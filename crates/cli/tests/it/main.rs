@@ -35,6 +35,7 @@ mod model;
 mod needed_servers;
 mod origins;
 mod orphans;
+mod outages;
 mod page;
 #[cfg(unix)]
 mod paging;
@@ -46,6 +47,8 @@ mod prompts;
 mod real_servers;
 mod reference;
 mod restate;
+#[cfg(unix)]
+mod restate_faults;
 mod resume;
 mod runs;
 mod secrets;

@@ -1,30 +1,21 @@
 //! Runs on a Restate server with `planwright worker`.
 #![cfg(unix)]
 
-use std::collections::HashMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, ChildStderr, Stdio};
-use std::time::{Duration, Instant};
 
-use planwright_store::Store;
-use planwright_testkit::chance::Chance;
-use planwright_testkit::fake_server;
 use planwright_testkit::restate::RestateServer;
 use serde_json::{Value, json};
 
-use crate::effects::{chains, effects, script, succeeded, tool_of};
 use crate::program::{
     approve, json_report, planwright, run_program, spawn_program, stderr, stdout, write_payment,
 };
 
-/// The number of kills of the worker or of the Restate server.
-const KILLS: u64 = 16;
-
 /// A worker process, which is killed when this is dropped.
-struct WorkerProcess {
+pub(crate) struct WorkerProcess {
     child: Child,
     /// No longer read, but the worker must be able to write.
     _errors: BufReader<ChildStderr>,
@@ -32,7 +23,7 @@ struct WorkerProcess {
 
 impl WorkerProcess {
     /// Starts a worker, and waits until Restate knows it.
-    fn start(folder: &Path, restate: &RestateServer, port: u16, tools: &[&str]) -> Self {
+    pub(crate) fn start(folder: &Path, restate: &RestateServer, port: u16, more: &[&str]) -> Self {
         let mut child = planwright(folder)
             .args([
                 "worker",
@@ -41,7 +32,7 @@ impl WorkerProcess {
                 "--register",
                 &restate.admin(),
             ])
-            .args(tools)
+            .args(more)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -67,7 +58,7 @@ impl Drop for WorkerProcess {
     }
 }
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
 }
@@ -172,92 +163,42 @@ fn what_does_not_run_on_restate_is_refused() {
 }
 
 #[test]
-fn nothing_is_lost_and_nothing_happens_twice() {
-    const STEPS: usize = 90;
+fn a_run_is_cancelled_while_no_worker_is_alive() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let script = script(folder);
-    let config = json!({"mcpServers": {"fake": {
-        "command": fake_server::program(), "args": [script.to_string()], "trusted": true
-    }}});
-    fs::write(folder.join("servers.json"), config.to_string()).unwrap();
-    let steps = chains(0..STEPS);
-    fs::write(
-        folder.join("plan.json"),
-        json!({"steps": steps}).to_string(),
-    )
-    .unwrap();
-    let mut restate = RestateServer::start().unwrap();
-    let (port, tools) = (free_port(), ["--servers", "servers.json"]);
-    let mut worker = Some(WorkerProcess::start(folder, &restate, port, &tools));
-    let on = format!("restate={}", restate.ingress());
-    let running = spawn_program(
-        folder,
-        &[
-            "run",
-            "plan.json",
-            "--servers",
-            "servers.json",
-            "--on",
-            &on,
-            "--format",
-            "json",
-        ],
-    );
-    let path = folder.join(".local/share/planwright/planwright.db");
-    let mut chance = Chance::new(7);
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a test waits for another process"
-    )]
-    let begun = Instant::now();
-    let store = loop {
-        if let Ok(store) = Store::open(&path)
-            && let Ok(runs) = store.runs(&planwright_store::RunFilter::default())
-            && let Some(run) = runs.first()
-        {
-            break (store, run.id.clone());
-        }
-        assert!(
-            begun.elapsed() < Duration::from_secs(30),
-            "the run does not begin"
-        );
-        std::thread::yield_now();
+    write_payment(folder);
+    let restate = RestateServer::start().unwrap();
+    let port = free_port();
+    let start_worker = || {
+        let tools = ["--simulate", "tools.json"];
+        WorkerProcess::start(folder, &restate, port, &tools)
     };
-    let (store, run) = store;
-    let mut completed: HashMap<u64, usize> = HashMap::new();
-    for kill in 0..KILLS {
-        // The moments of the kills are what is random here.
-        std::thread::sleep(Duration::from_millis(20 + chance.below(400)));
-        if kill % 4 == 3 {
-            restate.kill();
-            restate.start_again().unwrap();
-        } else {
-            drop(worker.take());
-            let counts = effects(folder);
-            for step in succeeded(&store, run.as_str()) {
-                completed
-                    .entry(step)
-                    .or_insert_with(|| counts.get(&step).copied().unwrap_or(0));
-            }
-            worker = Some(WorkerProcess::start(folder, &restate, port, &tools));
-        }
+    let worker = start_worker();
+    let on = format!("restate={}", restate.ingress());
+    let run = ["run", "plan.json", "--simulate", "tools.json", "--on", &on];
+    let mut running = spawn_program(folder, &[&run[..], &["--format", "json"]].concat());
+    let mut errors = BufReader::new(running.stderr.take().unwrap());
+    let mut output = String::new();
+    while !output.contains("`paid` waits") {
+        let read = errors.read_line(&mut output).unwrap();
+        assert!(0 < read, "{output}");
     }
+    drop(worker);
+    // Both are stored; the request to cancel the run comes first.
+    let cancelled = run_program(folder, &["cancel", "last"]);
+    assert_eq!(cancelled.status.code(), Some(0), "{}", stderr(&cancelled));
+    assert!(
+        stderr(&cancelled).contains("the next one cancels it without a further call"),
+        "{}",
+        stderr(&cancelled)
+    );
+    let approved = approve(folder, "last", "paid", &[]);
+    assert_eq!(approved.status.code(), Some(0), "{}", stderr(&approved));
+    let _worker = start_worker();
     let ended = running.wait_with_output().unwrap();
     let report = json_report(&ended);
-    let counts = effects(folder);
-    for (step, before) in completed {
-        let now = counts.get(&step).copied().unwrap_or(0);
-        assert_eq!(now, before, "completed step {step}");
-    }
-    for (step, reported) in report["steps"].as_array().unwrap().iter().enumerate() {
-        let count = counts.get(&(step as u64)).copied().unwrap_or(0);
-        let is_pay = tool_of(step) == "pay";
-        assert!(!is_pay || count <= 1, "step {step} has paid {count} times");
-        if reported["status"] == "succeeded" && reported["error"].is_null() {
-            assert!(1 <= count, "step {step} has no effect: {reported}");
-        } else {
-            assert!(is_pay, "{reported}");
-        }
-    }
+    assert_eq!(report["status"], "cancelled", "{report:#}");
+    // The call was approved, and ended before it reached its tool.
+    assert_eq!(report["steps"][1]["status"], "cancelled", "{report:#}");
+    assert!(report["steps"][1]["output"].is_null(), "{report:#}");
 }

@@ -180,6 +180,21 @@ impl PostgresServer {
         }
     }
 
+    /// Executes a statement.
+    ///
+    /// # Errors
+    ///
+    /// If the program `psql` is missing, or the server refuses the statement.
+    pub fn execute(&self, sql: &str) -> io::Result<()> {
+        let mut psql = self.command("psql");
+        let options = ["-qX", "-v", "ON_ERROR_STOP=1", "-c", sql, "-d", &self.url()];
+        let status = psql.args(options).status()?;
+        if status.success() {
+            return Ok(());
+        }
+        Err(io::Error::other(format!("psql ended with {status}")))
+    }
+
     /// Returns the address of the database of the server.
     pub fn url(&self) -> String {
         format!("postgres://planwright@127.0.0.1:{}/postgres", self.port)

@@ -166,7 +166,12 @@ impl RestateServer {
 
     /// The address of the ingress of the first node.
     pub fn ingress(&self) -> String {
-        format!("http://{}", self.nodes[0].address(1))
+        self.ingress_of(0)
+    }
+
+    /// The address of the ingress of a node.
+    pub fn ingress_of(&self, node: usize) -> String {
+        format!("http://{}", self.nodes[node].address(1))
     }
 
     /// The address of the admin interface of the first node.

@@ -93,12 +93,15 @@ async fn nothing_is_lost_and_nothing_happens_twice() {
     let mut chance = Chance::new(11);
     let mut runs: Vec<String> = Vec::new();
     let mut completed: HashMap<u64, usize> = HashMap::new();
+    let mut open: Vec<String> = Vec::new();
     for fault in 0..count() {
-        while runs.iter().filter(|run| is_open(&store, run)).count() < RUNS {
+        open.retain(|run| is_open(&store, run));
+        while open.len() < RUNS {
             let any = usize::try_from(chance.below(3)).unwrap();
             let first = runs.len() * STEPS;
             let steps = chains(first..first + STEPS);
-            runs.push(submit(replicas[any].url(), &token, steps));
+            open.push(submit(replicas[any].url(), &token, steps));
+            runs.extend(open.last().cloned());
         }
         // The moments of the faults are what is random here.
         tokio::time::sleep(Duration::from_millis(20 + chance.below(1_500))).await;
@@ -118,7 +121,7 @@ async fn nothing_is_lost_and_nothing_happens_twice() {
                 replicas[victim] = replica(&behind, &url);
             }
         }
-        let done: Vec<u64> = runs
+        let done: Vec<u64> = open
             .iter()
             .flat_map(|run| succeeded(&store, run))
             .filter(|step| !completed.contains_key(step))

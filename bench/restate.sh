@@ -1,0 +1,103 @@
+#!/bin/bash
+# Measures plans on Restate against bare workflows of the same shape, and the time of a replay.
+#
+# Usage: bench/restate.sh PLANWRIGHT BARE RESTATE [STEPS …]
+#
+# BARE is the example `bare` of planwright-restate (`cargo build --release -p planwright-restate --example bare`), RESTATE the program
+# `restate-server`. All parts share the cores of this machine.
+set -euo pipefail
+
+planwright=$(realpath "$1") bare=$(realpath "$2") restate=$(realpath "$3")
+shift 3
+sizes=${*:-1000 10000}
+folder=$(mktemp -d)
+port=26400
+ingress=http://127.0.0.1:$((port + 1))
+admin=http://127.0.0.1:$((port + 2))
+children=
+stop() {
+    for child in $children; do kill -9 "$child" 2>/dev/null || true; done
+    wait 2>/dev/null
+    rm -rf "$folder"
+}
+trap stop EXIT
+cd "$folder"
+export HOME=$folder XDG_CONFIG_HOME=$folder/config XDG_DATA_HOME=$folder/data
+
+RESTATE_BASE_DIR=$folder/restate RESTATE_LISTEN_MODE=tcp RESTATE_BIND_ADDRESS=127.0.0.1:$port RESTATE_INGRESS__BIND_ADDRESS=127.0.0.1:$((port + 1)) \
+    RESTATE_ADMIN__BIND_ADDRESS=127.0.0.1:$((port + 2)) RESTATE_DISABLE_TELEMETRY=true RESTATE_DEFAULT_NUM_PARTITIONS=2 \
+    "$restate" --no-logo >restate.log 2>&1 &
+children="$children $!"
+until curl -sf "$admin/health" >/dev/null && curl -sf "$ingress/restate/health" >/dev/null; do sleep 0.1; done
+
+echo '{"tools": {"look": {"annotations": {"readOnlyHint": true}, "echo": true}, "pay": {"approval": true, "echo": true}}}' >tools.json
+worker() {
+    "$planwright" worker --simulate tools.json --listen $((port + 3)) --register $admin >worker.log 2>&1 &
+    worker=$!
+    children="$children $worker"
+    until grep -q registered worker.log; do sleep 0.05; done
+}
+worker
+"$bare" 127.0.0.1:$((port + 4)) &
+children="$children $!"
+until curl -sf -o /dev/null "$admin/deployments" -H 'content-type: application/json' -d "{\"uri\": \"http://127.0.0.1:$((port + 4))\"}"; do sleep 0.1; done
+
+# Asks Restate about the last invocation of a service.
+asked() {
+    curl -sf "$admin/query" -H 'accept: application/json' -H 'content-type: application/json' \
+        -d "{\"query\": \"SELECT $2 AS answer FROM sys_invocation WHERE target_service_name = '$1' ORDER BY created_at DESC LIMIT 1\"}" |
+        python3 -c 'import json, sys; print(json.load(sys.stdin)["rows"][0].get("answer", ""))'
+}
+took() { asked "$1" "CAST(1000 * (date_part('epoch', completed_at) - date_part('epoch', created_at)) AS BIGINT)"; }
+number=0
+bare() {
+    number=$((number + 1))
+    curl -sf -o /dev/null "$ingress/$1/key-$number/run" -H 'content-type: application/json' -d "$2"
+    took "$1"
+}
+plan() {
+    python3 - "$1" "$2" >plan.json <<'END'
+import json, sys
+kind, count = sys.argv[1], int(sys.argv[2])
+steps = [{"id": f"s{n}", "tool": "look", "args": {"n": f"${{s{n - 1}.n}}" if kind != "spread" and 0 < n else n}} for n in range(count)]
+if kind == "waiting":
+    steps.append({"id": "last", "tool": "pay", "args": {"n": f"${{s{count - 1}.n}}"}})
+print(json.dumps({"steps": steps, "output": []}))
+END
+}
+submit() {
+    "$planwright" run plan.json --simulate tools.json --on "restate=$ingress" --format json >report.json 2>run.log
+}
+run() {
+    plan "$1" "$2"
+    submit
+    grep -q '"status": "succeeded"' report.json
+    took PlanwrightRun
+}
+# A run whose worker is lost when it waits for a decision. The next worker repeats all decisions before that.
+replay() {
+    plan waiting "$1"
+    submit &
+    local running=$!
+    until grep -q waits run.log; do sleep 0.1; done
+    kill -9 $worker
+    "$planwright" approve last last --digest "$("$planwright" approve last last --show --format json 2>/dev/null |
+        python3 -c 'import json, sys; print(json.load(sys.stdin)["digest"])')" 2>/dev/null
+    worker
+    # Restate forgets when an execution began once it has ended.
+    local began=0 seen
+    while kill -0 $running 2>/dev/null; do
+        seen=$(asked PlanwrightRun "CAST(1000 * date_part('epoch', last_start_at) AS BIGINT)")
+        began=${seen:-$began}
+    done
+    echo $(($(asked PlanwrightRun "CAST(1000 * date_part('epoch', completed_at) AS BIGINT)") - began))
+}
+run chain 100 >/dev/null
+bare BareRun 100 >/dev/null
+for steps in $sizes; do
+    for round in 1 2; do
+        echo "chain of $steps calls: plan $(run chain "$steps") ms, bare workflow $(bare BareRun "$steps") ms"
+        echo "$steps independent calls: plan $(run spread "$steps") ms, bare workflow $(bare BareSpread "$steps") ms"
+        echo "replay of a chain of $steps calls: $(replay "$steps") ms"
+    done
+done
