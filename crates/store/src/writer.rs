@@ -406,7 +406,7 @@ fn insert_repeatedly(
     loop {
         match insert_in_transaction(to, group, *attempt) {
             Err(error) if error.is_transient() && deadline.wait(&error) => {
-                *attempt = Attempt::Repeated
+                *attempt = Attempt::Repeated;
             }
             result => return result,
         }

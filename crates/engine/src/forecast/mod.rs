@@ -9,11 +9,11 @@
 mod optimize;
 mod simulate;
 
-pub(crate) use optimize::{MAX_OPTIMIZED_JOBS, is_work_worth_optimizing};
 pub use optimize::{
     Bounds, OptimizedOrder, OrderSource, is_worth_optimizing, longest_paths, optimize_order,
     run_order,
 };
+pub(crate) use optimize::{MAX_OPTIMIZED_JOBS, is_work_worth_optimizing};
 pub use simulate::{Job, JobId, Jobs, StartOrder, Timeline, simulate};
 
 #[cfg(test)]

@@ -36,14 +36,13 @@ fn catalog() -> Catalog {
     catalog
 }
 
-fn load(text: &str) -> Result<LoadedPlan, Infallible> {
+fn load(text: &str) -> LoadedPlan {
     let result = parse(text.as_bytes(), &ReadOptions::new("plan"));
-    Ok(LoadedPlan::new("plan", result))
+    LoadedPlan::new("plan", result)
 }
 
 fn checked(text: &str, catalog: &Catalog) -> Diagnostics {
-    let Ok(loaded) = load(text);
-    loaded
+    load(text)
         .check_without_inputs(catalog, &Policy::new())
         .diagnostics
 }
@@ -54,6 +53,7 @@ fn problems(found: &Diagnostics) -> usize {
 
 /// The text with all fixes.
 fn fixed(text: &str, catalog: &Catalog) -> Option<planwright::fixes::FixedText> {
+    let load = |text: &str| Ok::<_, Infallible>(load(text));
     let Ok(fixed) = fixed_text(text, load, catalog, &Policy::new());
     fixed
 }
@@ -78,7 +78,7 @@ fn fixes_of_guessed_plans_make_them_better() {
             rewritten += 1;
             assert!(!after.has_problems(), "{name}: {after:#?}");
         }
-        let Ok(plan) = load(&text).map(|loaded| loaded.plan);
+        let plan = load(&text).plan;
         if plan.is_some() {
             let notes = before
                 .iter()
