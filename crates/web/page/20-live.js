@@ -127,14 +127,15 @@ function applyRun(data) {
 
 /** Reads the run again after its plan or status changed. The states follow the events, which may be ahead. */
 async function refreshRun(shown) {
-  const read = shown.reads = (shown.reads ?? 0) + 1;
+  const mine = shown.read = {};
   try {
-    const { graph, no_graph: reason, revisions, can_cancel: canCancel, can_resume: canResume } = await source.run(shown.id);
+    const data = await source.run(shown.id);
     // A response that is late does not replace a newer one.
-    if (current.value !== shown || shown.reads !== read) return;
-    Object.assign(shown, { revisions, no_graph: reason, can_cancel: canCancel, can_resume: canResume, version: shown.version + 1 });
+    if (current.value !== shown || shown.read !== mine) return;
+    for (const key of ['revisions', 'no_graph', 'can_cancel', 'can_resume']) shown[key] = data[key];
+    shown.version += 1;
     if (shown.open.length) await loadGraph(shown.open);
-    else if (graph) shown.graph = graph;
+    else if (data.graph) shown.graph = data.graph;
     current.touch();
   } catch (error) {
     // The stream reports a lost connection; the next event tries again.

@@ -2,7 +2,8 @@
 #![cfg(unix)]
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use planwright::engine::journal::Record;
@@ -48,37 +49,30 @@ fn command(folder: &Path, store: &str) -> Command {
     command
 }
 
-/// A file system of a few megabytes in memory, until it is dropped.
-struct SmallDisk(PathBuf);
-
-impl SmallDisk {
-    fn mount(folder: &Path, size: &str) -> Self {
-        fs::create_dir(folder).unwrap();
-        let disk = Self(folder.to_owned());
-        let arguments = ["-t", "tmpfs", "-o", size, "tmpfs"];
-        disk.as_root("mount", &arguments, true);
-        disk
+/// Runs a command with a file system of 2 MB in memory at `disk`, and leaves a copy of it at `copy`. The mount namespace ends with the
+/// command, so that nothing stays mounted.
+fn run_with_small_disk(folder: &Path, command: &Command) -> Output {
+    const SCRIPT: &str = "mkdir disk && mount -t tmpfs -o size=2m tmpfs disk || exit 90
+        \"$@\"; status=$?; cp -r disk copy; exit $status";
+    let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
+    let mut unshare = Command::new("/usr/bin/unshare");
+    unshare.env_clear();
+    if !is_root {
+        unshare.args(["--user", "--map-root-user"]);
     }
-
-    /// Only the administrator mounts; the machines of the project's checks let their user be one.
-    fn as_root(&self, program: &str, arguments: &[&str], is_required: bool) {
-        let root = fs::metadata("/proc/self").is_ok_and(|me| {
-            use std::os::unix::fs::MetadataExt;
-            me.uid() == 0
-        });
-        let mut command = Command::new(if root { program } else { "sudo" });
-        if !root {
-            command.args(["-n", program]);
-        }
-        let status = command.args(arguments).arg(&self.0).status().unwrap();
-        assert!(!is_required || status.success(), "{program} has failed");
+    unshare
+        .args(["--mount", "sh", "-c", SCRIPT, "sh"])
+        .arg(command.get_program())
+        .args(command.get_args())
+        .current_dir(folder)
+        .stdin(Stdio::null());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => unshare.env(name, value),
+            None => unshare.env_remove(name),
+        };
     }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        self.as_root("umount", &["-l"], false);
-    }
+    unshare.output().unwrap()
 }
 
 /// Returns the only run of a store, after a check that each effect has an intent there.
@@ -117,11 +111,9 @@ fn a_full_disk_ends_a_run_in_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     write_chain(folder);
-    let disk = SmallDisk::mount(&folder.join("disk"), "size=2m");
-    let path = disk.0.join("runs.db");
-    let output = command(folder, path.to_str().unwrap()).output().unwrap();
+    let output = run_with_small_disk(folder, &command(folder, "disk/runs.db"));
     let run = is_full(&output);
-    let store = Store::open(&path).unwrap();
+    let store = Store::open(&folder.join("copy/runs.db")).unwrap();
     let made = intents_are_kept(folder, &store, &run);
     assert!((1..STEPS).contains(&made), "{made} calls");
 }
