@@ -108,7 +108,7 @@ fn markers_of_other_systems() {
         ("[[o.temp]]", "[[o.temp]] is o.temp"),
         ("$(o.temp)", "$(o.temp) is o.temp"),
         ("$ref:o.temp", "$ref:o.temp is o.temp"),
-        ("$.o.temp", "$.o.temp may be o.temp"),
+        ("$.o.temp", "$.o.temp is o.temp"),
         ("a $o b", "$o may be o"),
         ("$o->temp", "$o may be o"),
         ("@o.temp", "@o.temp is o.temp"),
