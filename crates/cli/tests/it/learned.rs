@@ -79,7 +79,7 @@ fn a_check_knows_what_answers_had() {
     let found = scene.check("orders[0].who");
     assert!(!found.contains("PW0408"), "{found}");
     assert!(
-        found.contains("note: the form of `${a.orders[0].who}` is not proved: `find` declares no output schema, and has given no answer yet"),
+        found.contains("note: the form of `${a.orders[0].who}` is not proved: `find` declares no output schema, and has given no answer yet; if its answer is text, only `${a}` is right"),
         "{found}"
     );
     scene.find(&json!({"orders": [{"id": 4711, "who": "Ann"}], "page": 1}));

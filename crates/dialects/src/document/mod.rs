@@ -2,9 +2,9 @@
 //!
 //! A text in lines is a document with one text value. `docs/design/dialects.md` explains why the crate has its own reader.
 
-mod backslashes;
 pub(crate) mod edits;
 mod enclosed;
+mod escapes;
 mod item;
 mod json_reader;
 mod leniency;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use planwright_core::value::number::exact_number;
 use planwright_core::{Code, Diagnostic, Place, PointerSegment, SourceText, Span, TextEdit};
 
-use super::backslashes::backslashes;
 use super::edits::json;
+use super::escapes::{backslashes, inner_quotes};
 use super::json_reader::{JsonReader, Unrecoverable};
 use super::leniency::Leniency;
 use super::template::{QUOTES, end_of_marker};
@@ -24,7 +24,14 @@ impl JsonReader<'_> {
         let start = self.at;
         let place = self.add_place(parent, segment)?;
         let kind = match self.peek() {
-            Some(quote @ (b'"' | b'\'')) => ItemKind::Text(self.quoted(place, quote)?),
+            Some(quote @ (b'"' | b'\'')) => {
+                let text = self.quoted(place, quote)?;
+                let found = inner_quotes(&self.text[start..], self.at - start);
+                match found.filter(|_| self.is_json_alone()) {
+                    Some(found) => ItemKind::Text(self.report_inner_quotes(place, start, found)),
+                    None => ItemKind::Text(text),
+                }
+            }
             Some(quote @ b'`') if self.is_json_alone() => {
                 ItemKind::Text(self.quoted(place, quote)?)
             }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use planwright_core::plan::{Action, Input, Node, NodeKind, Output, TextPart};
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, PointerSegment, Value};
 
-use super::markers::{CHECKED_FIELDS, ReferenceForm, ReferenceNames};
+use super::markers::{CHECKED_FIELDS, Marker, ReferenceForm, ReferenceNames};
 use crate::document::{DiagnosticSink, Item, ItemEntry, ItemKind};
 use crate::native::path_of;
 
@@ -209,12 +209,17 @@ impl PlanSearch<'_> {
 
     /// Searches `text`, a whole value if it `is_whole`.
     fn text(&mut self, text: &str, is_whole: bool, spot: (Place, &[PointerSegment])) {
-        if let Some(marker) = self.names.marker(text) {
+        let mut markers = self.names.markers(text);
+        // Not every dialect can escape such a text, so only one that is almost certainly a reference is an error. One reference makes
+        // the others of its text as certain.
+        let is_certain = markers.iter().any(|marker| {
             let written = &text[marker.range.clone()];
-            // Not every dialect can escape such a text, so only one that is almost certainly a reference is an error.
             let is_all = is_whole && written.len() == text.len();
-            let is_certain = marker.is_certain && (is_all || has_path(written));
-            self.push(written, &marker.meaning, is_certain, spot);
+            marker.is_certain && (is_all || has_path(written))
+        });
+        markers.dedup_by(|one, other| text[one.range.clone()] == text[other.range.clone()]);
+        for marker in markers {
+            self.push(&text[marker.range], &marker.meaning, is_certain, spot);
         }
     }
 
@@ -244,21 +249,44 @@ fn has_path(written: &str) -> bool {
 }
 
 impl ReferenceNames<'_> {
+    /// The markers in `text`, in order.
+    fn markers(&self, text: &str) -> Vec<Marker> {
+        let mut found: Vec<Marker> = Vec::new();
+        let mut parts = vec![0..text.len()];
+        while let Some(part) = parts.pop()
+            && found.len() < MAX_REPLACEMENTS
+        {
+            if let Some(mut marker) = self.marker(&text[part.clone()]) {
+                let (start, end) = (part.start + marker.range.start, part.start + marker.range.end);
+                marker.range = start..end;
+                found.push(marker);
+                parts.extend([end..part.end, part.start..start]);
+            }
+        }
+        found.sort_by_key(|marker| marker.range.start);
+        found
+    }
+
     /// `value` with references in place of the markers that are certain; `None` if another text looks like a reference.
     fn as_native(&self, value: &Value) -> Option<Value> {
         Some(match value {
             Value::Text(text) => {
+                let markers = self.markers(text);
+                if !markers.is_empty() && !markers.iter().any(|marker| marker.is_certain) {
+                    return None;
+                }
                 let mut written = String::new();
-                let mut rest = &**text;
-                while let Some(marker) = self.marker(rest) {
-                    let before = rest.get(..marker.range.start)?;
-                    if !marker.is_certain || before.contains("${") {
+                let mut end = 0;
+                for marker in markers {
+                    let before = text.get(end..marker.range.start)?;
+                    if before.contains("${") {
                         return None;
                     }
                     written.push_str(before);
                     let _ = write!(written, "${{{}}}", marker.meaning);
-                    rest = rest.get(marker.range.end..)?;
+                    end = marker.range.end;
                 }
+                let rest = text.get(end..)?;
                 if rest.contains("${") {
                     return None;
                 }

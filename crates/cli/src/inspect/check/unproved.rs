@@ -41,7 +41,7 @@ impl Unproved {
 
 /// Prints a note for each step of `unproved`.
 pub(super) fn print(unproved: &[Unproved], printer: Printer) {
-    for Unproved { tool, reads, .. } in unproved.iter().take(MAX_SHOWN) {
+    for Unproved { step, tool, reads } in unproved.iter().take(MAX_SHOWN) {
         let mut shown: Vec<String> = reads
             .iter()
             .take(MAX_SHOWN)
@@ -52,7 +52,7 @@ pub(super) fn print(unproved: &[Unproved], printer: Printer) {
         }
         let shown = shown.join(", ");
         printer.status(&format!(
-            "note: the form of {shown} is not proved: `{tool}` declares no output schema, and has given no answer yet"
+            "note: the form of {shown} is not proved: `{tool}` declares no output schema, and has given no answer yet; if its answer is text, only `${{{step}}}` is right"
         ));
     }
     if let Some(more @ 1..) = unproved.len().checked_sub(MAX_SHOWN) {

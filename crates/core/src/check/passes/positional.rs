@@ -8,6 +8,7 @@ use super::meant::default_advice;
 use crate::check::reporter::{DiagnosticBatch, Reporter, name_list};
 use crate::diagnostic::MAX_TEXT_BYTES;
 use crate::place::start_of;
+use crate::plan::reference::shortened;
 use crate::plan::{
     Action, Alternative, Field, Form, Name, Node, NodeKind, PlanTarget, Reference, SlotKind, Source,
 };
@@ -260,9 +261,9 @@ pub(super) fn with_shape(diagnostic: Diagnostic, shape: Option<Type>) -> Diagnos
     }
 }
 
-/// The hint for a scalar where text is wanted, or a list of fitting items: the function that makes text, or the loop.
-pub(super) fn text_advice(wanted: &Type, reference: &Reference, found: &Type) -> Option<String> {
-    let text = reference.shown();
+/// The hint for the reference `written` to a scalar where text is wanted, or a list of fitting items: the function that makes text, or the loop.
+pub(super) fn text_advice(wanted: &Type, written: &str, found: &Type) -> Option<String> {
+    let text = shortened(written);
     let fits = |items: &Type| match items {
         // Fields can be joined more often than whole outputs.
         Type::Any => text.contains("[*].") && wanted.takes_text(),
@@ -286,7 +287,7 @@ pub(super) fn text_advice(wanted: &Type, reference: &Reference, found: &Type) ->
         ));
     }
     if *found == Type::Boolean
-        && let Some(advice) = default_advice(&reference.shown())
+        && let Some(advice) = default_advice(&text)
         && [" ?? '", " ?? \""].iter().any(|sign| advice.contains(sign))
     {
         return Some(advice);
@@ -297,7 +298,7 @@ pub(super) fn text_advice(wanted: &Type, reference: &Reference, found: &Type) ->
             || matches!(kind, Type::Literal(value) if is_literal(value))
             || matches!(kind, Type::List(_))
     };
-    let inside = reference.text.strip_prefix("${")?.strip_suffix('}')?;
+    let inside = written.strip_prefix("${")?.strip_suffix('}')?;
     if let Some(advice) = number_advice(wanted, inside.trim(), found) {
         return Some(advice);
     }

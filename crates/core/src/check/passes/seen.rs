@@ -4,6 +4,7 @@ use super::references::{describe_failure, suggest_fields};
 use crate::catalog::SeenAnswers;
 use crate::check::reporter::Reporter;
 use crate::check::resolved_plan::{ReferenceUse, ResolvedPlan};
+use crate::expression::print_path;
 use crate::plan::{Action, ForEach, OnError, Read, Segment, Source};
 use crate::schema::{Additional, ObjectType, PathLookup, Property, Type};
 use crate::{Code, Severity, Step};
@@ -54,7 +55,14 @@ pub(super) fn check(
         describe_failure(&what, path, matched)
     );
     let diagnostic = reporter.warning(Code::UnseenPath, usage.reference.place, message);
-    let diagnostic = suggest_fields(diagnostic, path.get(matched), &known, reporter);
+    let mut diagnostic = suggest_fields(diagnostic, path.get(matched), &known, reporter);
+    let around = path.get(..matched).map(|around| answer.at(around));
+    if let (Source::Step(id), Some(PathLookup::Found(Type::Text))) = (&read.source, around) {
+        let whole = format!("{id}{}", print_path(path.get(..matched).unwrap_or_default()));
+        diagnostic.help = Some(format!(
+            "it was text: write `${{{whole}}}` for all of it, or `${{regex.extract({whole}, '[0-9]+')}}` for a number in it"
+        ));
+    }
     reporter.push(diagnostic);
 }
 

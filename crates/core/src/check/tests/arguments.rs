@@ -77,7 +77,7 @@ fn missing_and_superfluous() {
         &[
             "PW0502 at /steps/0: the tool `needs` needs the argument `value` (it takes text)",
             "PW0502 at /steps/1/args: the tool `needs` needs the argument `value` (it takes text)",
-            "?PW0503 at /steps/1/args/v: the tool `needs` lists no parameter `v` (the only parameter is `value`)",
+            "?PW0503 at /steps/1/args/v: the tool `needs` lists no parameter `v` (leave it out, the tool may ignore it; the only parameter is `value`)",
             "PW0503 at /steps/3/args/x: the tool `none` has no parameter `x` (it takes no parameters)",
         ],
     );
@@ -160,7 +160,7 @@ fn schemas_that_are_malformed_somewhere() {
     );
     fixture.expect(
         r#"{"steps": [{"id": "a", "tool": "partly", "args": {"m": 1}}]}"#,
-        &["?PW0503 at /steps/0/args/m: the tool `partly` lists no parameter `m` (the only parameter is `n`)"],
+        &["?PW0503 at /steps/0/args/m: the tool `partly` lists no parameter `m` (leave it out, the tool may ignore it; the only parameter is `n`)"],
     );
 }
 
@@ -346,5 +346,42 @@ fn formats_of_literals() {
     fixture.expect(
         r#"{"steps": [{"id": "o", "tool": "o"}, {"id": "s", "tool": "t", "args": {"day": "${o.day}", "to": []}}, {"id": "u", "tool": "t", "args": {"day": "2026-02-28"}}]}"#,
         &[],
+    );
+}
+
+/// A number of rows that a tool of statements does not know would be lost.
+#[test]
+fn limits_beside_statements() {
+    let tools = r#"{"sql": {"in": {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}}}"#;
+    let fixture = CheckFixture::with_tools(tools);
+    let check = |args: &str, field: &str, help: &str| {
+        fixture.expect(
+            &format!(r#"{{"steps": [{{"id": "n", "value": {{"v": 3}}}}, {{"id": "s", "tool": "sql", "args": {{{args}}}}}]}}"#),
+            &[&format!("PW0503 at /steps/1/args/{field}: the tool `sql` lists no parameter `{field}` ({help})")],
+        );
+    };
+    check(
+        r#""query": "SELECT a FROM t;", "limit": 10"#,
+        "limit",
+        r#"leave it out, and write `"query": "SELECT a FROM t LIMIT 10"`"#,
+    );
+    check(
+        r#""query": "select a from t", "max_rows": "${n.v}""#,
+        "max_rows",
+        r#"leave it out, and write `"query": "select a from t LIMIT ${n.v}"`"#,
+    );
+    check(
+        r#""query": "SELECT a FROM t LIMIT 5", "limit": 10"#,
+        "limit",
+        "leave it out, and write `LIMIT` into `query`, which is SQL",
+    );
+    check(
+        r#""query": "SELECT a FROM t WHERE b > ${n.v}", "offset": 10"#,
+        "offset",
+        "leave it out, and write `OFFSET` into `query`, which is SQL",
+    );
+    fixture.expect(
+        r#"{"steps": [{"id": "s", "tool": "sql", "args": {"query": "DELETE FROM t", "limit": 10}}]}"#,
+        &["?PW0503 at /steps/0/args/limit: the tool `sql` lists no parameter `limit` (leave it out, the tool may ignore it; the only parameter is `query`)"],
     );
 }

@@ -181,7 +181,7 @@ fn missing_arguments_under_other_names() {
         "graph",
         r#"{"limit": 3}"#,
         &[
-            "?PW0503 at /steps/0/args/limit: the tool `graph` lists no parameter `limit` (it takes no parameters)",
+            "?PW0503 at /steps/0/args/limit: the tool `graph` lists no parameter `limit` (leave it out, the tool may ignore it; it takes no parameters)",
         ],
     );
 }

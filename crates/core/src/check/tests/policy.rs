@@ -14,7 +14,7 @@ fn sharable_parameters() {
             r#"{"sharing": true, "steps": [{"id": "f", "tool": "fetch"}, {"id": "s", "tool": "show", "args": {"value": {"deep": "${f.x}"}, "secret": "a ${f} b", "free": ["${f}"]}}, {"id": "t", "tool": "show", "args": "${f}"}]}"#,
             &[
                 "PW0601 at /steps/1/args/secret: the parameter `secret` of `show` is not sharable, so no reference may stand in it (write the value itself, or mark the parameter with `x-sharable` in the tool's schema or `tools.sharable` in your own planwright.toml)",
-                "?PW0503 at /steps/1/args/free: the tool `show` lists no parameter `free` (the parameters are `secret`, `value`)",
+                "?PW0503 at /steps/1/args/free: the tool `show` lists no parameter `free` (leave it out, the tool may ignore it; the parameters are `secret`, `value`)",
                 "PW0601 at /steps/1/args/free/0: the parameter `free` of `show` is not sharable, so no reference may stand in it (write the value itself, or mark the parameter with `x-sharable` in the tool's schema or `tools.sharable` in your own planwright.toml)",
                 "PW0601 at /steps/2/args: the arguments of `show` as a whole cannot come from another step",
             ],

@@ -327,3 +327,33 @@ fn optional_parts_may_be_null() {
     );
     check("truth", "${u.rows[*].id?}", &[]);
 }
+
+/// The advice for a wrong field is one that the argument takes.
+#[test]
+fn fields_for_arguments() {
+    let tools = r#"{
+        "text": {"in": {"type": "object", "properties": {"v": {"type": "string"}}}},
+        "find": {"out": {"type": "object", "additionalProperties": false, "required": ["entities", "relations", "total"], "properties": {
+            "entities": {"type": "array", "items": {"type": "object", "additionalProperties": false, "required": ["name"], "properties": {"name": {"type": "string"}}}},
+            "relations": {"type": "array", "items": {"type": "object", "additionalProperties": false, "required": ["from"], "properties": {"from": {"type": "string"}}}},
+            "total": {"type": "integer"}}}}
+    }"#;
+    let fixture = CheckFixture::with_tools(tools);
+    let check = |path: &str, field: &str, help: &str| {
+        fixture.expect(
+            &format!(r#"{{"steps": [{{"id": "f", "tool": "find"}}, {{"id": "s", "tool": "text", "args": {{"v": "${{f.{path}}}"}}}}]}}"#),
+            &[&format!("PW0402 at /steps/1/args/v: `${{f.{path}}}` leads nowhere: there is no field `{field}` in the output of `f` ({help})")],
+        );
+    };
+    let joined = "write `${f.entities[*].name.join(', ')}` for one text of all items, or `\"for_each\": \"${f.entities[*].name}\"` and `${item}` here for a call with each";
+    check("nodes[*].name", "nodes", joined);
+    check("entitys[*].name", "entitys", joined);
+    check("nodes[0].name", "nodes", "write `${f.entities[0].name}`");
+    check("entitys[0].name", "entitys", "did you mean `entities`?");
+    check("totl", "totl", "write `${string(f.total)}`");
+    check(
+        "nodes[*].title",
+        "nodes",
+        "the fields are `entities`, `relations`, `total`",
+    );
+}

@@ -1,9 +1,10 @@
-//! Values of placeholders: the parameters of an SQL statement, for a tool that takes the statement alone.
+//! Arguments that belong into an SQL statement, for a tool that takes the statement alone: the values of its placeholders, and the
+//! number of its rows.
 
 use super::ArgumentPass;
 use crate::Value;
 use crate::check::reporter::Reporter;
-use crate::plan::{Node, NodeKind};
+use crate::plan::{Node, NodeKind, TextPart};
 use crate::schema::{Compatibility, Type};
 
 /// Words for the values of a statement's placeholders.
@@ -17,6 +18,18 @@ const WORDS: [&str; 9] = [
     "args",
     "arguments",
     "variables",
+];
+
+/// Words for the number of rows, each with its keyword.
+const LIMITS: [(&str, &str); 8] = [
+    ("limit", "LIMIT"),
+    ("max_rows", "LIMIT"),
+    ("maxrows", "LIMIT"),
+    ("row_limit", "LIMIT"),
+    ("rowlimit", "LIMIT"),
+    ("max_results", "LIMIT"),
+    ("maxresults", "LIMIT"),
+    ("offset", "OFFSET"),
 ];
 
 /// The maximum length of a statement in advice, in bytes.
@@ -48,6 +61,46 @@ impl ArgumentPass<'_> {
                 Value::text(written).to_json()
             ),
             _ => format!("leave it out, and write the values into `{name}`; {text}"),
+        })
+    }
+
+    /// The advice for the argument `field`, if it limits the rows of the statement in another one: the statement with the limit.
+    pub(super) fn row_limit(
+        &self,
+        field: &str,
+        value: &Node,
+        reporter: &Reporter<'_>,
+    ) -> Option<String> {
+        let word = field.to_lowercase();
+        let (_, keyword) = LIMITS.iter().find(|(known, _)| *known == word)?;
+        let is_select = |text: &str| {
+            let first = text.split_whitespace().next();
+            first.is_some_and(|first| first.eq_ignore_ascii_case("select"))
+        };
+        let (name, statement) = self.fields(reporter)?.iter().find_map(|(name, node)| {
+            let text = match &node.kind {
+                NodeKind::Text(parts) => match parts.first()? {
+                    TextPart::Literal(text) => text,
+                    TextPart::Reference(_) => return None,
+                },
+                _ => node.as_literal()?.as_text()?,
+            };
+            is_select(text).then_some((name, node.as_literal().and_then(Value::as_text)))
+        })?;
+        let number = self.written_value(value).filter(|number| {
+            number.starts_with("${") || number.bytes().all(|sign| sign.is_ascii_digit())
+        });
+        let mut words = statement.into_iter().flat_map(str::split_whitespace);
+        let is_given = words.any(|word| word.eq_ignore_ascii_case(keyword));
+        Some(match (statement, number) {
+            (Some(statement), Some(number))
+                if !is_given && statement.len() <= MAX_SHOWN && !statement.contains('`') =>
+            {
+                let statement = statement.trim_end().trim_end_matches(';').trim_end();
+                let written = Value::text(format!("{statement} {keyword} {number}")).to_json();
+                format!("leave it out, and write `\"{name}\": {written}`")
+            }
+            _ => format!("leave it out, and write `{keyword}` into `{name}`, which is SQL"),
         })
     }
 

@@ -56,7 +56,10 @@ impl ArgumentPass<'_> {
             }
             let message = format!("{} lists no parameter `{field}`", receiver.name);
             // Without the values, the text that they are for is another one.
-            if let Some(help) = self.bound_values(field, node, reporter) {
+            let help = self
+                .bound_values(field, node, reporter)
+                .or_else(|| self.row_limit(field, node, reporter));
+            if let Some(help) = help {
                 let diagnostic = reporter.error(Code::UnknownArgument, node.place, message);
                 reporter.push(diagnostic.help(help));
                 continue;
@@ -68,6 +71,13 @@ impl ArgumentPass<'_> {
             if takes_none {
                 diagnostic.help = Some("it takes no parameters".to_owned());
             }
+            diagnostic.help = diagnostic.help.map(|help| {
+                if help.starts_with("did you mean") {
+                    help
+                } else {
+                    format!("leave it out, the tool may ignore it; {help}")
+                }
+            });
             reporter.push(match self.unambiguous_parameter(field, &known, reporter) {
                 Some(name) => diagnostic.rename(name),
                 None => diagnostic,

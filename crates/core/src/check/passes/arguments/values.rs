@@ -101,7 +101,10 @@ impl ArgumentPass<'_> {
                 let known = properties(receiver.schema.structure());
                 let given = self.fields(reporter).and_then(|fields| fields.get(&field));
                 diagnostic.help = given
-                    .and_then(|given| self.bound_values(&field, given, reporter))
+                    .and_then(|given| {
+                        self.bound_values(&field, given, reporter)
+                            .or_else(|| self.row_limit(&field, given, reporter))
+                    })
                     .or_else(|| {
                         reporter.advice(&field, "parameters", known.iter().map(|name| &**name))
                     })
@@ -173,7 +176,7 @@ impl ArgumentPass<'_> {
                         reporter.error(Code::WrongReferenceType, reference.place, message);
                     diagnostic.help = fitting_fields(wanted, &found)
                         .or_else(|| self.same_round(reference, &found))
-                        .or_else(|| text_advice(wanted, reference, &found))
+                        .or_else(|| text_advice(wanted, &reference.text, &found))
                         .or_else(|| self.sibling_fields(wanted, reference));
                     reporter.push(diagnostic);
                 } else {

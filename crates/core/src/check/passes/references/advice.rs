@@ -6,14 +6,15 @@ use super::super::meant::{
     HOLDERS, OUTPUT_FIELDS, ROOTS, field_in_text_advice, is_item_part, items_advice,
     position_advice, replaced, synonym,
 };
-use super::super::positional::properties;
+use super::super::positional::{properties, text_advice};
 use super::{ReadPass, describe_failure};
 use crate::StepId;
+use crate::check::reporter::Reporter;
 use crate::check::type_inference::ReadTarget;
 use crate::expression::print_path;
 use crate::expression::typing::size_help;
-use crate::plan::{InputKind, NodeKind, Read, Segment, Source};
-use crate::schema::{KnownFields, PathLookup, Type};
+use crate::plan::{InputKind, Node, NodeKind, Read, Segment, Source};
+use crate::schema::{Compatibility, KnownFields, PathLookup, Type};
 
 /// Words of other systems for the step before.
 const PREVIOUS: [&str; 6] = [
@@ -151,16 +152,66 @@ impl ReadPass<'_> {
         })
     }
 
-    /// The hint for the segment `at` of the path, which is another word for one of the fields `known`.
-    pub(super) fn synonym_advice(&self, at: usize, known: &KnownFields) -> Option<String> {
+    /// The hint for the segment `at` of the path, if one of the fields `known` is meant: another word for it, a near one, or the only
+    /// one that has the rest of the path. If the argument does not take its value, the hint says what to write.
+    pub(super) fn field_advice(
+        &self,
+        at: usize,
+        known: &KnownFields,
+        reporter: &Reporter<'_>,
+    ) -> Option<String> {
         let (Source::Step(id), Segment::Key(word)) = (&self.read.source, self.read.path.get(at)?)
         else {
             return None;
         };
-        let field = synonym(word, known.names().map(|name| &**name))?;
-        let mut path = self.read.path.clone();
-        *path.get_mut(at)? = Segment::key(field);
-        Some(self.written(id.as_str(), &format!("{id}{}", print_path(&path))))
+        let step = self.usage.step.map(|(index, _)| index);
+        let with = |field: &str| {
+            let mut path = self.read.path.clone();
+            *path.get_mut(at)? = Segment::key(field);
+            let read = Read {
+                path,
+                ..self.read.clone()
+            };
+            match self.types.resolve_read(&read, step) {
+                ReadTarget::Path(PathLookup::Found(shape)) => Some((read.path, shape)),
+                ReadTarget::Path(_) | ReadTarget::EmptySlot => None,
+            }
+        };
+        let names = || known.names().map(|name| &**name);
+        let near = reporter.nearest(word, names());
+        let is_last = at + 1 == self.read.path.len();
+        let other = || {
+            let mut fitting = names().filter(|_| !is_last && near.is_none());
+            let mut fitting = fitting.by_ref().filter(|name| with(name).is_some());
+            let only = fitting.next()?;
+            fitting.next().is_none().then_some(only)
+        };
+        let certain = synonym(word, names()).or_else(other);
+        let (path, shape) = with(certain.or(near)?)?;
+        let meant = format!("{id}{}", print_path(&path));
+        self.argument_advice(&format!("${{{meant}}}"), &shape)
+            .or_else(|| certain.map(|_| self.written(id.as_str(), &meant)))
+    }
+
+    /// The hint for the reference `written`, whose value is `found`, in place of this one, if it is an argument that does not take such a
+    /// value.
+    fn argument_advice(&self, written: &str, found: &Type) -> Option<String> {
+        let (index, step) = self.usage.step?;
+        let NodeKind::Object(fields) = &step.args.kind else {
+            return None;
+        };
+        let is_this = |node: &Node| match &node.kind {
+            NodeKind::Reference(reference) => {
+                std::ptr::eq(reference, self.usage.reference) && reference.as_read().is_some()
+            }
+            _ => false,
+        };
+        let field = fields.iter().find(|field| is_this(&field.value))?;
+        let wanted = self.resolved.tool(index)?.input.property(&field.key)?;
+        if wanted.accepts(found) != Compatibility::No {
+            return None;
+        }
+        text_advice(&wanted, written, found)
     }
 
     /// The hint for `list.length` and the like at the end of a path.

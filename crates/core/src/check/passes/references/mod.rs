@@ -252,7 +252,7 @@ impl ReadPass<'_> {
                 let advice = self
                     .output_advice(path, matched)
                     .or_else(|| self.size_advice(path, matched))
-                    .or_else(|| self.synonym_advice(before + matched, &known))
+                    .or_else(|| self.field_advice(before + matched, &known, reporter))
                     .or_else(|| self.parts_advice(path, matched));
                 if let Some(help) = advice {
                     diagnostic.help = Some(help);
