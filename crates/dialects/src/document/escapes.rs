@@ -251,7 +251,10 @@ mod tests {
             );
         };
         let sql = r#""SELECT * FROM orders WHERE city = \"Paris\"""#;
-        check(r#""SELECT * FROM orders WHERE city = "Paris""}},"#, Some(sql));
+        check(
+            r#""SELECT * FROM orders WHERE city = "Paris""}},"#,
+            Some(sql),
+        );
         check(
             r#""city = "Paris" AND amount > 5"}"#,
             Some(r#""city = \"Paris\" AND amount > 5""#),

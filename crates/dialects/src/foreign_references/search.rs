@@ -257,7 +257,10 @@ impl ReferenceNames<'_> {
             && found.len() < MAX_REPLACEMENTS
         {
             if let Some(mut marker) = self.marker(&text[part.clone()]) {
-                let (start, end) = (part.start + marker.range.start, part.start + marker.range.end);
+                let (start, end) = (
+                    part.start + marker.range.start,
+                    part.start + marker.range.end,
+                );
                 marker.range = start..end;
                 found.push(marker);
                 parts.extend([end..part.end, part.start..start]);

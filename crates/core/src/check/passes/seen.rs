@@ -58,7 +58,10 @@ pub(super) fn check(
     let mut diagnostic = suggest_fields(diagnostic, path.get(matched), &known, reporter);
     let around = path.get(..matched).map(|around| answer.at(around));
     if let (Source::Step(id), Some(PathLookup::Found(Type::Text))) = (&read.source, around) {
-        let whole = format!("{id}{}", print_path(path.get(..matched).unwrap_or_default()));
+        let whole = format!(
+            "{id}{}",
+            print_path(path.get(..matched).unwrap_or_default())
+        );
         diagnostic.help = Some(format!(
             "it was text: write `${{{whole}}}` for all of it, or `${{regex.extract({whole}, '[0-9]+')}}` for a number in it"
         ));

@@ -74,7 +74,8 @@ impl Builder {
                 }
                 Some(text)
             }
-            Expression::Binary("+", left, right) => {
+            // Elsewhere `+` may be a sum.
+            Expression::Binary("+", left, right) if is_text(expression) => {
                 let (left, right) = (self.text(left)?, self.text(right)?);
                 Some(left + &right)
             }
