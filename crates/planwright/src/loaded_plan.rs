@@ -323,6 +323,7 @@ impl LoadedPlan {
             let found = check_without_inputs(plan, &self.context(catalog, &policy));
             self.add(found, is_unreadable);
         }
+        self.check_proposal(catalog, policy);
         self
     }
 
