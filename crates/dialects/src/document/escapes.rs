@@ -1,5 +1,5 @@
-//! Signs in the texts of JSON that are not escaped: the backslashes of Windows paths, some of which form escapes, so that the text has
-//! other signs than the path; and quotation marks, at which the text ends.
+//! Signs in the texts of JSON that are not escaped: backslashes of Windows paths, which may form escapes, so that the text has other signs
+//! than the path; and quotation marks, at which the text ends.
 
 use std::sync::Arc;
 

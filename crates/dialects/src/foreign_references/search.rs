@@ -252,18 +252,15 @@ impl ReferenceNames<'_> {
     /// The markers in `text`, in order.
     fn markers(&self, text: &str) -> Vec<Marker> {
         let mut found: Vec<Marker> = Vec::new();
-        let mut parts = vec![0..text.len()];
-        while let Some(part) = parts.pop()
+        let mut parts = vec![(0, text.len())];
+        while let Some((first, last)) = parts.pop()
             && found.len() < MAX_REPLACEMENTS
         {
-            if let Some(mut marker) = self.marker(&text[part.clone()]) {
-                let (start, end) = (
-                    part.start + marker.range.start,
-                    part.start + marker.range.end,
-                );
+            if let Some(mut marker) = self.marker(&text[first..last]) {
+                let (start, end) = (first + marker.range.start, first + marker.range.end);
                 marker.range = start..end;
                 found.push(marker);
-                parts.extend([end..part.end, part.start..start]);
+                parts.extend([(end, last), (first, start)]);
             }
         }
         found.sort_by_key(|marker| marker.range.start);

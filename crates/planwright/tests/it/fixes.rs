@@ -103,6 +103,15 @@ fn fixes_of_guessed_plans_make_them_better() {
 }
 
 #[test]
+fn a_plan_in_advice_is_written() {
+    let text = fs::read_to_string(guessed().join("250-references-in-one-text.txt")).unwrap();
+    let found = fixed(&text, &catalog()).unwrap();
+    assert!(found.is_rewritten);
+    let message = r#""message": "${toolu_01} at ${toolu_02.datetime}""#;
+    assert!(found.text.contains(message), "{}", found.text);
+}
+
+#[test]
 fn a_proposal_that_does_not_check_is_only_advice() {
     let catalog = catalog();
     // The condition is a text.
@@ -135,6 +144,56 @@ fn the_only_reference_of_advice_is_written() {
     check("${city}", "${inputs.city}");
     check("${loop.index + 1}", "${index + 1}");
     check("${outputs.now.timezone}", "${now.timezone}");
+}
+
+/// A value, a tool and an expression that the advice writes in full are fixed; a choice and another tool are for people.
+#[test]
+fn the_only_value_of_advice_is_written() {
+    let catalog = catalog();
+    let text = |fields: &str| {
+        format!(
+            "{{\"inputs\": {{\"people\": {{\"default\": [1]}}}}, \"steps\": [{{\"id\": \"graph\", \"tool\": \"read_graph\"}}, {{\"id\": \"say\", {fields}}}], \"output\": \"${{inputs.people}}\"}}"
+        )
+    };
+    let check = |fields: &str, expected: Option<&str>| {
+        let found = fixed(&text(fields), &catalog).map(|found| found.text);
+        assert_eq!(found, expected.map(text), "{fields}");
+    };
+    let echo = |message: &str| format!(r#""tool": "echo", "args": {{"message": "{message}"}}"#);
+    check(
+        &format!(r#"{}, "for_each": "a, b""#, echo("${item}")),
+        Some(&format!(r#"{}, "for_each": ["a", "b"]"#, echo("${item}"))),
+    );
+    check(
+        &format!(
+            r#"{}, "for_each": "one in ${{inputs.people}}""#,
+            echo("is ${one}")
+        ),
+        Some(&format!(
+            r#"{}, "for_each": "${{inputs.people}}", "as": "one""#,
+            echo("is ${one}")
+        )),
+    );
+    check(
+        &format!(r#"{}, "when": "${{inputs.people === [1]}}""#, echo("a")),
+        Some(&format!(
+            r#"{}, "when": "${{inputs.people == [1]}}""#,
+            echo("a")
+        )),
+    );
+    check(
+        &echo("@graph.entities"),
+        Some(&echo("${string(graph.entities)}")),
+    );
+    check(
+        r#""tool": "open_nodes", "args": {"names": "Ada"}"#,
+        Some(r#""tool": "open_nodes", "args": {"names": ["Ada"]}"#),
+    );
+    check(
+        r#""tool": "getSum", "args": {"a": 1, "b": 2}"#,
+        Some(r#""tool": "get-sum", "args": {"a": 1, "b": 2}"#),
+    );
+    check(r#""tool": "read_graphs""#, None);
 }
 
 /// Steps whose block is not read have no known order, so no advice to order them.
