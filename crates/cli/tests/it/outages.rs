@@ -113,7 +113,7 @@ fn a_full_disk_ends_a_run_in_a_file() {
     write_chain(folder);
     let output = run_with_small_disk(folder, &command(folder, "disk/runs.db"));
     let run = is_full(&output);
-    let store = Store::open(&folder.join("copy/runs.db")).unwrap();
+    let store = Store::open(folder.join("copy/runs.db")).unwrap();
     let made = intents_are_kept(folder, &store, &run);
     assert!((1..STEPS).contains(&made), "{made} calls");
 }
