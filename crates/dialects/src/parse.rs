@@ -236,11 +236,9 @@ fn yaml_plan(
     let is_whole = part == (0..text.len());
     let spot = (options.name, options.base);
     let document = read_yaml(text, part, spot, &options.limits).ok()?;
-    let is_plan = if is_dialect_chosen {
-        matches!(document.root.kind, ItemKind::List(_) | ItemKind::Object(_))
-    } else {
-        choose(document.clone(), true).is_ok()
-    };
+    // A quoted text is YAML, too. Its value as JSON is that text again, which the search for a reading would read without end.
+    let is_plan = matches!(document.root.kind, ItemKind::List(_) | ItemKind::Object(_))
+        && (is_dialect_chosen || choose(document.clone(), true).is_ok());
     let message = if is_whole {
         "the text is YAML, and is read as the equivalent JSON"
     } else {

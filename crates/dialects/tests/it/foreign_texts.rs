@@ -292,6 +292,25 @@ proptest! {
     }
 }
 
+#[test]
+fn a_quoted_text_is_no_plan() {
+    for text in [
+        "\"id: a\"",
+        "'tool: t'",
+        "\"args: \"",
+        "\n```\n\"id: a\"\n```\n",
+        "\"\\\"id: a\\\"\"",
+        "[\"id: a\"]",
+        "'{\"steps\": \"id: a\"}'",
+    ] {
+        let result = parse(text.as_bytes(), &ReadOptions::new("test"));
+        assert!(
+            result.plan.is_none() && result.diagnostics.has_errors(),
+            "{text}"
+        );
+    }
+}
+
 fn has_errors(text: &str) -> bool {
     parse(text.as_bytes(), &ReadOptions::new("test"))
         .diagnostics
