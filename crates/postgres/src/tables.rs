@@ -40,8 +40,9 @@ pub(crate) fn verify(connection: &PostgresConnection) -> Result<(), QueryError> 
     if found == known {
         return Ok(());
     }
+    let version = if found < known { "an older" } else { "a newer" };
     Err(QueryError::failed(format!(
-        "its tables are those of an older version since it is back: their schema version is {found}, and {known} is needed"
+        "its tables are those of {version} version since it is back: their schema version is {found}, and {known} is needed"
     )))
 }
 
