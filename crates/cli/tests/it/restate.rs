@@ -38,12 +38,7 @@ impl WorkerProcess {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut errors = BufReader::new(child.stderr.take().unwrap());
-        let mut output = String::new();
-        while !output.contains("registered with Restate") {
-            let read = errors.read_line(&mut output).unwrap();
-            assert!(0 < read, "{output}");
-        }
+        let errors = read_until(&mut child, "registered with Restate");
         Self {
             child,
             _errors: errors,
@@ -61,6 +56,18 @@ impl Drop for WorkerProcess {
 pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
+}
+
+/// Reads what a program prints until it contains `text`. The program can print as long as the reader exists.
+#[track_caller]
+fn read_until(program: &mut Child, text: &str) -> BufReader<ChildStderr> {
+    let mut errors = BufReader::new(program.stderr.take().unwrap());
+    let mut output = String::new();
+    while !output.contains(text) {
+        let read = errors.read_line(&mut output).unwrap();
+        assert!(0 < read, "{output}");
+    }
+    errors
 }
 
 #[test]
@@ -82,12 +89,7 @@ fn a_run_is_submitted_decided_and_shown_as_any_other() {
     let port = free_port();
     let worker = WorkerProcess::start(folder, &restate, port, &["--simulate", "tools.json"]);
     let mut running = spawn_program(folder, &[&run[..], &["--format", "json"]].concat());
-    let mut errors = BufReader::new(running.stderr.take().unwrap());
-    let mut output = String::new();
-    while !output.contains("`paid` waits") {
-        let read = errors.read_line(&mut output).unwrap();
-        assert!(0 < read, "{output}");
-    }
+    let _errors = read_until(&mut running, "`paid` waits");
     // Nothing but Restate may continue the run, with or without a worker.
     drop(worker);
     let resumed = run_program(folder, &["resume", "--simulate", "tools.json"]);
@@ -177,12 +179,7 @@ fn a_run_is_cancelled_while_no_worker_is_alive() {
     let on = format!("restate={}", restate.ingress());
     let run = ["run", "plan.json", "--simulate", "tools.json", "--on", &on];
     let mut running = spawn_program(folder, &[&run[..], &["--format", "json"]].concat());
-    let mut errors = BufReader::new(running.stderr.take().unwrap());
-    let mut output = String::new();
-    while !output.contains("`paid` waits") {
-        let read = errors.read_line(&mut output).unwrap();
-        assert!(0 < read, "{output}");
-    }
+    let _errors = read_until(&mut running, "`paid` waits");
     drop(worker);
     // Both are stored; the request to cancel the run comes first.
     let cancelled = run_program(folder, &["cancel", "last"]);
