@@ -7,12 +7,12 @@
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const client = join(root, "packaging/npm/planwright/client");
-const require = createRequire(join(process.env.PLANWRIGHT_PACKAGING, "package.json"));
+const require = createRequire(resolve(process.env.PLANWRIGHT_PACKAGING, "package.json"));
 
 /** Writes all generated types into `folder`. */
 export async function generate(folder) {
