@@ -63,3 +63,37 @@ fn files_to_begin_with() {
             > 100
     );
 }
+
+#[test]
+fn what_is_commented_out_holds_once_its_marks_are_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let config = || {
+        planwright(path)
+            .args(["config", "--format", "json"])
+            .output()
+            .unwrap()
+    };
+    let init = planwright(path).arg("init").output().unwrap();
+    assert_eq!(init.status.code(), Some(0), "{}", stderr(&init));
+    let file = path.join("planwright.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains("\n#[flow]\n"), "{text}");
+    // Nothing of it holds yet.
+    let shown = stdout(&config());
+    assert!(!shown.contains("flow."), "{shown}");
+
+    let lines = text.lines().map(|line| match line.strip_prefix('#') {
+        Some(setting) if !setting.starts_with(' ') => setting,
+        _ => line,
+    });
+    fs::write(&file, lines.collect::<Vec<_>>().join("\n")).unwrap();
+    let output = config();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let shown: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let settings = shown["settings"].as_array().unwrap();
+    for (key, value) in [("flow.guard", "*:channel"), ("flow.violation", "deny")] {
+        let is_set = |setting: &Value| setting["key"] == key && setting["value"] == value;
+        assert!(settings.iter().any(is_set), "{key}: {shown}");
+    }
+}

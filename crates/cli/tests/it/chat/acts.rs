@@ -225,3 +225,27 @@ fn an_output_alone_needs_no_approval() {
     let (data, _) = chat(&fixture, &answers, &arguments, 0);
     assert_eq!(data, "{\"dog\":\"Rex\"}\n");
 }
+
+#[test]
+fn a_solution_written_after_results_chooses_no_guarded_value() {
+    let fixture = fixture();
+    let policy = "[flow]\nguard = ['greet:name']\n";
+    std::fs::write(fixture.path().join("planwright.toml"), policy).unwrap();
+    let greet = json!({"_tool": "greet", "name": "Eva", "_outputPath": "†state.words"});
+    let look = json!({"_tool": "list_dogs", "_outputPath": "†state.dogs"});
+    let answer = json!("†state.words");
+    for (first, exit, is_asked) in [(json!([]), 0, false), (json!([look]), 4, true)] {
+        // The same solution, before and after the model has read a result.
+        let before = first.as_array().unwrap().clone();
+        let mut answers = vec![solution(&json!([greet]), &Value::Null)];
+        if before.is_empty() {
+            answers.push(solution(&json!([]), &answer));
+        } else {
+            answers.insert(0, solution(&first, &Value::Null));
+        }
+        let arguments = ["Greet Eva.", "--protocol", "acts"];
+        let (data, log) = chat(&fixture, &json!(answers), &arguments, exit);
+        assert_eq!(log.contains("waits for a person"), is_asked, "{log}");
+        assert_eq!(data.contains("Eva"), !is_asked, "{data}");
+    }
+}
