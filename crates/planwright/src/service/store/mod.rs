@@ -12,7 +12,7 @@ mod runs;
 mod start;
 
 #[cfg(not(feature = "store"))]
-pub(super) use no_link::StoreLink;
+pub(super) use no_link::NoStoreLink as StoreLink;
 
 #[cfg(feature = "store")]
 pub(super) use link::{AnswerRecord, Learning, StoreLink, complete_options, now};

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use planwright_engine::{Approver, Canceller, Durations};
 
 /// The link of a run to a store that does not exist.
-pub(in crate::service) struct StoreLink;
+pub(in crate::service) struct NoStoreLink;
 
 #[expect(
     clippy::unused_async,
     clippy::unused_self,
     reason = "the link to a store has the same methods"
 )]
-impl StoreLink {
+impl NoStoreLink {
     pub(in crate::service) fn approver(&self, approver: Arc<dyn Approver>) -> Arc<dyn Approver> {
         approver
     }
