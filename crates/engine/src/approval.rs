@@ -11,7 +11,7 @@ use planwright_core::text::hex;
 use planwright_core::{Object, PointerSegment, ServerName, Tool, ToolName, Value};
 use sha2::{Digest, Sha256};
 
-use crate::event::Address;
+use crate::address::Address;
 use crate::id::RunId;
 use crate::run::{MASK, contains_mask};
 

@@ -39,6 +39,9 @@ pub mod forecast;
 /// The state machine of one run: from steps to tasks, from references to values.
 pub mod run;
 
+/// The addresses of steps in a run.
+mod address;
+
 /// Approval of calls by people.
 pub mod approval;
 

@@ -6,7 +6,7 @@ use planwright_core::text::hex;
 use planwright_core::{Tool, Value};
 use sha2::{Digest, Sha256};
 
-use crate::event::Address;
+use crate::address::Address;
 use crate::id::RunId;
 
 /// The number of digest bytes in a key: 64 bits suffice, since keys are compared within one place of one run only.

@@ -16,13 +16,13 @@ mod tasks;
 mod values;
 
 pub use effects::{Effect, RunInput};
-pub use journaling::history::{Choice, History, PastCall, PastDecision, PastEnd, StepHistory};
+pub use journaling::history::{History, PastCall, PastDecision, PastEnd, StepHistory};
 pub use journaling::replay::{ReplayError, ReplayHeader, ReplayReport, replay};
-pub use outcome::{SkipKind, SkipReason, StepStatus};
+pub use outcome::{Choice, RunStatus, SkipKind, SkipReason, StepStatus};
 pub use redaction::redactor::{
     MASK, MIN_SECRET_BYTES, Redactor, contains_mask, redacted_inputs, without_secrets,
 };
 pub use report::estimate::{Assumption, Estimate, EstimatedCall, StepPreview, estimate, preview};
 pub use report::step_times::{StepTime, step_times};
-pub use report::summary::{CallSummary, OutputError, RunStatus, RunSummary, StepSummary};
+pub use report::summary::{CallSummary, OutputError, RunSummary, StepSummary};
 pub use run_machine::RunMachine;

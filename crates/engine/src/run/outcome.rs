@@ -1,4 +1,4 @@
-//! Outcomes of steps.
+//! Outcomes of runs and of steps, and people's choices about steps.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,6 +7,39 @@ use planwright_core::Value;
 use serde::Serialize;
 
 use crate::backend::{ToolError, ToolOutput};
+
+/// The final status of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStatus {
+    /// Every step that had to run succeeded.
+    Succeeded,
+    /// A step failed and the plan does not handle it, the output could not be computed, the time limit was exceeded
+    /// before all steps had run, or the journal [failed](crate::RunSummary::journal_error).
+    Failed,
+    /// The run waits for a person.
+    Waiting,
+    /// The run was cancelled, or drained before all its steps had run.
+    Cancelled,
+}
+
+impl RunStatus {
+    /// The status, as reports write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Waiting => "waiting",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+impl fmt::Display for RunStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
 
 /// The status of a step, as named in reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -96,6 +129,17 @@ impl fmt::Display for SkipReason {
             SkipKind::Person => f.write_str("a person decided to skip it"),
         }
     }
+}
+
+/// A person's choice about a step of a resumed run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Choice {
+    /// Call its tool again, even if the earlier call may have happened.
+    Retry,
+    /// Skip the step.
+    Skip,
+    /// Continue as if it had returned this output.
+    Set(Value),
 }
 
 /// The outcome of a step, an item or a round.

@@ -4,12 +4,13 @@
 mod http;
 pub mod jsonc;
 mod parse;
+mod problem;
 mod server;
 mod server_reader;
 #[cfg(all(test, feature = "http"))]
 mod tests;
 
-pub use parse::{ConfigError, ConfigProblem};
+pub use problem::{ConfigError, ConfigProblem};
 pub use server::{
     Grant, HttpConfig, OauthConfig, ProgramConfig, ServerConfig, ServerTransport, ServersConfig,
 };

@@ -8,6 +8,7 @@ use planwright_core::ServerName;
 use planwright_core::text::{is_visible, visible};
 use serde_json::Value;
 
+use super::problem::{ConfigError, ConfigProblem};
 use super::server_reader::{EnvironmentLookup, ServerReader, escape};
 use super::{ServersConfig, jsonc};
 
@@ -218,45 +219,4 @@ impl ConfigReader<'_> {
             help: "remove it, or look for a spelling mistake".to_owned(),
         });
     }
-}
-
-/// The reason why a file cannot be used at all.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.text())]
-#[non_exhaustive]
-pub struct ConfigError {
-    /// The file.
-    pub file: Arc<str>,
-    /// The line and column, both from 1, if the error has a position.
-    pub place: Option<(usize, usize)>,
-    /// The error, as one clause.
-    pub message: String,
-    /// A hint how to fix it.
-    pub help: String,
-}
-
-impl ConfigError {
-    fn text(&self) -> String {
-        match self.place {
-            Some((line, column)) => format!("{}:{line}:{column}: {}", self.file, self.message),
-            None => format!("{}: {}", self.file, self.message),
-        }
-    }
-}
-
-/// A problem of one server, or an ignored field.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{file}: {message}")]
-#[non_exhaustive]
-pub struct ConfigProblem {
-    /// The file.
-    pub file: Arc<str>,
-    /// The server, if the problem concerns a single one.
-    pub server: Option<ServerName>,
-    /// The JSON pointer to the field.
-    pub pointer: String,
-    /// The error, as one clause.
-    pub message: String,
-    /// A hint how to fix it.
-    pub help: String,
 }

@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use planwright_core::{ServerName, Value};
+use planwright_core::Value;
 use planwright_engine::id::random_id;
 
-use super::call::InFlightCall;
+use super::call::{InFlightCall, RequestKey};
 use super::client::ClientId;
 
 /// The time limit for a client's return. It is long, because the person who can answer may be away.
@@ -36,50 +36,6 @@ pub(crate) enum Continuation {
     Call(InFlightCall),
     /// An upstream server, which continues when it receives the request again, with its own state.
     Upstream(Option<Value>),
-}
-
-/// The request that a state belongs to.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct RequestKey {
-    pub(crate) method: &'static str,
-    /// The name of the tool or prompt, or the URI of the resource.
-    pub(crate) name: String,
-    pub(crate) arguments: Value,
-    /// The upstream server that answers the request; `None` if the host does.
-    pub(crate) server: Option<ServerName>,
-}
-
-impl RequestKey {
-    pub(crate) fn new(method: &'static str, name: &str, arguments: Option<&Value>) -> Self {
-        Self {
-            method,
-            name: name.to_owned(),
-            arguments: arguments.cloned().unwrap_or_else(Value::empty_object),
-            server: None,
-        }
-    }
-
-    pub(crate) fn at(self, server: &ServerName) -> Self {
-        Self {
-            server: Some(server.clone()),
-            ..self
-        }
-    }
-
-    /// Returns true if `other` repeats this request. It may omit the arguments, which are then those of the first
-    /// request.
-    fn is_repeated_by(&self, other: &Self) -> bool {
-        let leaves_out = other
-            .arguments
-            .as_object()
-            .is_some_and(planwright_core::Object::is_empty);
-        // A request about a resource does not name its server.
-        let is_same_server = other.server.is_none() || self.server == other.server;
-        self.method == other.method
-            && self.name == other.name
-            && is_same_server
-            && (leaves_out || self.arguments == other.arguments)
-    }
 }
 
 impl SuspendedCalls {

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 
 use super::monitor::{MonitorEvent, SessionMonitor, SubscribedUris};
 use super::server::{AbortOnDrop, Server};
-use super::upstreams::{UpstreamNotification, UpstreamState, ViewPublisher};
+use super::view::{UpstreamNotification, UpstreamState, ViewPublisher};
 use crate::session::caller::{Caller, ListKind, UpstreamClient};
 use crate::session::error::ServerStartError;
 use crate::session::open_session::{ClientContext, ServerObserver, Session};

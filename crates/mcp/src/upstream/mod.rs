@@ -1,21 +1,23 @@
 //! The servers of a run or behind a gateway: started on demand, called, observed and stopped.
 
 pub(crate) mod backend;
+mod connections;
 mod entry;
 mod monitor;
 mod options;
+mod resource_subscription;
 mod server;
 mod tool_lists;
 mod upstreams;
+mod view;
 
-pub use monitor::ResourceSubscription;
+pub use connections::Connections;
 #[cfg(feature = "http")]
 pub use options::Consent;
 pub use options::{
     ConnectOptions, ProcessObserver, ServerFailure, UnansweredQuestion, UnansweredQuestions,
 };
-pub use server::Connections;
+pub use resource_subscription::ResourceSubscription;
 pub use tool_lists::{StoredTools, ToolLists};
-pub use upstreams::{
-    ChangeCounts, UpstreamNotification, UpstreamServer, UpstreamState, UpstreamView, Upstreams,
-};
+pub use upstreams::Upstreams;
+pub use view::{ChangeCounts, UpstreamNotification, UpstreamServer, UpstreamState, UpstreamView};

@@ -7,13 +7,11 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use planwright_core::{Object, Value};
-use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
-use super::entry::Upstream;
 use super::server::{AbortOnDrop, Server};
-use super::upstreams::{ChangeCounts, UpstreamServer, UpstreamState, ViewPublisher};
+use super::view::{ChangeCounts, UpstreamServer, UpstreamState, ViewPublisher};
 use crate::session::caller::ListKind;
 use crate::session::error::ServerStartError;
 use crate::session::error::UpstreamError;
@@ -249,64 +247,6 @@ impl ListContent {
                 server.resources = resources;
                 server.resource_templates = templates;
             }
-        }
-    }
-}
-
-/// A guard that keeps a resource subscription until it is dropped.
-#[derive(Debug)]
-#[must_use = "dropping this ends it"]
-pub struct ResourceSubscription {
-    upstream: Arc<Upstream>,
-    uri: Arc<str>,
-}
-
-impl ResourceSubscription {
-    pub(crate) async fn begin(
-        upstream: &Arc<Upstream>,
-        session: &Session,
-        uri: Arc<str>,
-    ) -> Result<Self, UpstreamError> {
-        let is_first = upstream.subscribed.add(&uri);
-        let subscription = Self {
-            upstream: Arc::clone(upstream),
-            uri,
-        };
-        // On a stateless session, the monitor's subscription task includes the URI.
-        if is_first && !session.server_info.is_stateless {
-            let params = subscription.params();
-            let outcome = session
-                .request("resources/subscribe", &params, None, None)
-                .await;
-            if let Err(error) = outcome {
-                return Err(upstream.server.error(session, error).await);
-            }
-        }
-        Ok(subscription)
-    }
-
-    fn params(&self) -> Value {
-        Value::object([("uri", Value::Text(Arc::clone(&self.uri)))])
-    }
-}
-
-impl Drop for ResourceSubscription {
-    fn drop(&mut self) {
-        if !self.upstream.subscribed.remove(&self.uri) {
-            return;
-        }
-        // Without a runtime, the connection and the server are gone.
-        if let Some(session) = self.upstream.server.running_session()
-            && !session.server_info.is_stateless
-            && let Ok(runtime) = Handle::try_current()
-        {
-            let params = self.params();
-            runtime.spawn(async move {
-                // Notifications without subscribers are dropped, so a failure has no effect.
-                let _ = session
-                    .request("resources/unsubscribe", &params, None, None)
-                    .await;
-            });
         }
     }
 }

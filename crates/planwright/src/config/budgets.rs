@@ -1,15 +1,14 @@
-//! The bounds of runs: the one definition of each, with its key in `planwright.toml` and its flag, and the precedence of files and flags.
+//! The bounds of runs: the one definition of each, with its key in `planwright.toml` and its flag, and the precedence of files.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
 use planwright_core::{ToolPattern, Value};
-use planwright_engine::{Bound, Guards, Rate, RunOptions};
+use planwright_engine::{Bound, Guards, Rate};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::Config;
 use super::setting::{ConfigText, List, Origin, lower, shown_rate, shown_time};
 use super::value_syntax::{RateLimit, Size, TimeLimit};
 
@@ -117,7 +116,12 @@ impl RunBound {
     }
 
     /// Replaces the bound in `guards` by that in `other`, if `other` has one that `applies`.
-    fn replace(&self, guards: &mut Guards, other: &Guards, applies: impl Fn(&str) -> bool) {
+    pub(super) fn replace(
+        &self,
+        guards: &mut Guards,
+        other: &Guards,
+        applies: impl Fn(&str) -> bool,
+    ) {
         match &self.field {
             BoundField::Count(field) => field.replace(guards, other, applies),
             BoundField::Time(field) => field.replace(guards, other, applies),
@@ -130,47 +134,6 @@ impl<T: Clone> BoundAccess<T> {
         if let Some(bound) = (self.get)(other).filter(|bound| applies(&bound.set_in)) {
             *(self.slot)(guards) = Some(bound.clone());
         }
-    }
-}
-
-/// Options of single runs, which take precedence over the configuration.
-#[derive(Clone, Debug, Default)]
-pub struct RunOverrides {
-    /// Limits, retries and timeouts, which a configuration does not set.
-    pub base: RunOptions,
-    /// The bounds of [`RUN_BOUNDS`] that flags set, each in the place of its flag.
-    pub bounds: Guards,
-}
-
-impl RunOverrides {
-    /// The options of a new run. The service adds what a store knows when the run is [launched](crate::Planwright::launch).
-    pub fn options(&self, config: &Config) -> RunOptions {
-        RunOptions {
-            guards: self.guards(config.guards().clone()),
-            ..self.base.clone()
-        }
-    }
-
-    /// Returns the options of a resumed run: those of `before`, with the current bounds of the configuration. A bound that was an
-    /// override when the run began still applies, unless another override replaces it.
-    pub fn resumed(&self, config: &Config, before: RunOptions) -> RunOptions {
-        let mut guards = config.guards().clone();
-        for bound in RUN_BOUNDS {
-            if let Some(flag) = &bound.flag {
-                bound.replace(&mut guards, &before.guards, |set_in| set_in == flag.name);
-            }
-        }
-        RunOptions {
-            guards: self.guards(guards),
-            ..before
-        }
-    }
-
-    fn guards(&self, mut guards: Guards) -> Guards {
-        for bound in RUN_BOUNDS {
-            bound.replace(&mut guards, &self.bounds, |_| true);
-        }
-        guards
     }
 }
 

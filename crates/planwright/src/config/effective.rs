@@ -1,14 +1,16 @@
-//! The effective configuration: the user's file and the project's together; and its settings with their sources, as a list.
+//! The effective configuration: the user's file and the project's together; its settings with their sources, as a list; and the options
+//! of runs, in which flags take precedence over it.
 
 use std::sync::Arc;
 
 use planwright_core::check::Policy;
 use planwright_core::flow::FlowPolicy;
 use planwright_core::plan::ExternalValue;
-use planwright_core::{Tool, Value};
-use planwright_engine::{Bound, Guards};
+use planwright_core::{Catalog, Tool, Value};
+use planwright_engine::{Bound, Guards, RunOptions};
 use planwright_format::SettingV1 as Setting;
 
+use super::budgets::RUN_BOUNDS;
 use super::dates::DatesSettings;
 use super::external_values::{ConfigPlace, OutsideRules};
 use super::flow::FlowRules;
@@ -58,6 +60,20 @@ impl Config {
             Some(flow) => policy.with_flow(flow.clone()),
             None => policy,
         }
+    }
+
+    /// Returns `catalog` with the overrides of the configuration: approval, read-only and idempotent.
+    pub fn catalog(&self, catalog: &Catalog) -> Catalog {
+        self.catalog_asking(catalog, |_| false)
+    }
+
+    /// Like [`catalog`](Self::catalog), but tools selected by `asks` need approval if they do not declare whether they are destructive
+    /// and no file has a rule for such tools.
+    pub fn catalog_asking(&self, catalog: &Catalog, asks: impl Fn(&Tool) -> bool) -> Catalog {
+        catalog.map(|tool| {
+            let asks = asks(tool);
+            self.tools.apply(tool, asks, self.flow.is_by_flow());
+        })
     }
 
     /// Enables the flow analysis, overriding the files.
@@ -305,5 +321,46 @@ impl Config {
         }
         let set_in = tools.learns_nothing.as_ref();
         list.push("tools.learn_outputs", Value::from(set_in.is_none()), set_in);
+    }
+}
+
+/// Options of single runs, which take precedence over the configuration.
+#[derive(Clone, Debug, Default)]
+pub struct RunOverrides {
+    /// Limits, retries and timeouts, which a configuration does not set.
+    pub base: RunOptions,
+    /// The bounds of [`RUN_BOUNDS`] that flags set, each in the place of its flag.
+    pub bounds: Guards,
+}
+
+impl RunOverrides {
+    /// The options of a new run. The service adds what a store knows when the run is [launched](crate::Planwright::launch).
+    pub fn options(&self, config: &Config) -> RunOptions {
+        RunOptions {
+            guards: self.guards(config.guards().clone()),
+            ..self.base.clone()
+        }
+    }
+
+    /// Returns the options of a resumed run: those of `before`, with the current bounds of the configuration. A bound that was an
+    /// override when the run began still applies, unless another override replaces it.
+    pub fn resumed(&self, config: &Config, before: RunOptions) -> RunOptions {
+        let mut guards = config.guards().clone();
+        for bound in RUN_BOUNDS {
+            if let Some(flag) = &bound.flag {
+                bound.replace(&mut guards, &before.guards, |set_in| set_in == flag.name);
+            }
+        }
+        RunOptions {
+            guards: self.guards(guards),
+            ..before
+        }
+    }
+
+    fn guards(&self, mut guards: Guards) -> Guards {
+        for bound in RUN_BOUNDS {
+            bound.replace(&mut guards, &self.bounds, |_| true);
+        }
+        guards
     }
 }

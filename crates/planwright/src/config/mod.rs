@@ -17,9 +17,9 @@ mod tools;
 mod value_syntax;
 
 pub use self::external_values::ConfigPlace;
-pub use budgets::{BoundAccess, BoundField, BoundFlag, RUN_BOUNDS, RunBound, RunOverrides};
+pub use budgets::{BoundAccess, BoundField, BoundFlag, RUN_BOUNDS, RunBound};
 pub use dates::{DatesSettings, FiscalYearNumber};
-pub use effective::Config;
+pub use effective::{Config, RunOverrides};
 pub use model::{ModelPrices, ModelSettings};
 pub use serve::{Retention, Serve};
 pub use setting::Origin;

@@ -4,11 +4,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use planwright_core::check::{AllowList, Policy, ToolRule};
-use planwright_core::{Annotations, Catalog, Tool, ToolPattern, Value};
+use planwright_core::{Annotations, Tool, ToolPattern, Value};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::effective::Config;
 use super::setting::{ConfigText, Origin, place_of};
 use super::value_syntax::Pattern;
 use crate::pins::PinPolicy;
@@ -92,22 +91,6 @@ pub(super) struct ToolRules {
     pub(super) sharable: Vec<SharableRule>,
     /// The place of the setting that switches off the record of answers.
     pub(super) learns_nothing: Option<Arc<str>>,
-}
-
-impl Config {
-    /// Returns `catalog` with the overrides of the configuration: approval, read-only and idempotent.
-    pub fn catalog(&self, catalog: &Catalog) -> Catalog {
-        self.catalog_asking(catalog, |_| false)
-    }
-
-    /// Like [`catalog`](Self::catalog), but tools selected by `asks` need approval if they do not declare whether they are destructive
-    /// and no file has a rule for such tools.
-    pub fn catalog_asking(&self, catalog: &Catalog, asks: impl Fn(&Tool) -> bool) -> Catalog {
-        catalog.map(|tool| {
-            let asks = asks(tool);
-            self.tools.apply(tool, asks, self.flow.is_by_flow());
-        })
-    }
 }
 
 /// The policy for calls of a tool that does not declare whether it is destructive.

@@ -1,4 +1,4 @@
-//! A plan's graph together with the graphs of the plans that it runs; and marks of the paths of untrusted and private values, and of the
+//! A plan's graph together with the graphs of the plans that it runs; the states of its steps in a run; and marks of the paths of untrusted and private values, and of the
 //! parameters that these must not reach.
 
 use std::collections::{HashMap, HashSet};
@@ -7,10 +7,12 @@ use planwright_core::check::DependencyKind;
 use planwright_core::flow::{FlowContext, FlowReport, ValueLabels, analyze};
 use planwright_core::plan::{Action, PlanTarget};
 use planwright_core::{CheckedPlan, Plan};
+use planwright_engine::run::StepSummary;
 
-use super::Mark;
 use super::flow_labels::Violation;
-use super::graph::{Graph, path_of};
+use super::graph::{ActionLabel, Graph, path_of};
+use super::state::{StepState, together};
+use super::symbols::Mark;
 
 /// A plan, ready to be drawn in any way.
 #[derive(Clone, Debug)]
@@ -67,6 +69,76 @@ impl Drawing {
     /// The ids of the steps, without those of plans that steps run.
     pub fn step_ids(&self) -> impl Iterator<Item = &str> {
         self.main.steps.iter().map(|step| &*step.id)
+    }
+}
+
+impl Drawing {
+    /// Sets the status of the plan's own step `id` in a run.
+    pub fn set_state(&mut self, id: &str, state: &StepState) {
+        set(&mut self.main, id, state);
+    }
+
+    /// Sets the statuses of all steps in a run, including those of plans that a single step runs once.
+    pub fn set_states(&mut self, steps: &[StepSummary], is_running: bool) {
+        let steps: Vec<&StepSummary> = steps.iter().collect();
+        self.set_all(None, &steps, is_running);
+    }
+
+    fn set_all(&mut self, part: Option<usize>, steps: &[&StepSummary], is_running: bool) {
+        let ids: Vec<(String, ActionLabel)> = match part.and_then(|part| self.parts.get(part)) {
+            Some(part) => part.graph.steps.iter(),
+            None => self.main.steps.iter(),
+        }
+        .map(|step| (step.id.clone(), step.action.clone()))
+        .collect();
+        for (id, action) in ids {
+            let of_step: Vec<&StepSummary> = steps
+                .iter()
+                .copied()
+                .filter(|step| step.at.step.as_str() == id)
+                .collect();
+            let Some(state) = together(&of_step, is_running) else {
+                continue;
+            };
+            let graph = match part.and_then(|part| self.parts.get_mut(part)) {
+                Some(part) => &mut part.graph,
+                None => &mut self.main,
+            };
+            set(graph, &id, &state);
+            if let ([only], Some(inner)) = (of_step.as_slice(), self.part_of(&action)) {
+                let is_once = only
+                    .parts
+                    .iter()
+                    .all(|part| part.at.inside.as_deref() == Some(&*only.at));
+                let parts: Vec<&StepSummary> = only.parts.iter().collect();
+                if is_once {
+                    self.set_all(Some(inner), &parts, is_running);
+                }
+            }
+        }
+    }
+
+    /// Returns the plan of a step, if no other step runs it.
+    fn part_of(&self, action: &ActionLabel) -> Option<usize> {
+        let (ActionLabel::Plan(name) | ActionLabel::Inline(name)) = action else {
+            return None;
+        };
+        let graphs = self.parts.iter().map(|part| &part.graph);
+        let runners = graphs
+            .chain([&self.main])
+            .flat_map(|graph| &graph.steps)
+            .filter(|step| step.action == *action);
+        if 1 < runners.count() {
+            return None;
+        }
+        self.parts.iter().position(|part| part.name == *name)
+    }
+}
+
+fn set(graph: &mut Graph, id: &str, state: &StepState) {
+    for step in graph.steps.iter_mut().filter(|step| step.id == id) {
+        step.mark = Some(state.mark);
+        step.state = Some(state.clone());
     }
 }
 

@@ -14,7 +14,8 @@ use planwright_core::{CheckedPlan, CheckedStep, Dependency, Plan, Step, Value};
 use planwright_engine::run::MASK;
 
 use super::flow_labels::{Violation, mark};
-use super::{Mark, StepState, Symbols};
+use super::state::StepState;
+use super::symbols::{Mark, Symbols};
 use crate::terminal_text;
 
 /// A plan as a graph.

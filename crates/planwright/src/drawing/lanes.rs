@@ -1,10 +1,10 @@
-//! The order in which steps are drawn, the lanes between steps row by row, and the characters of the lanes.
+//! The order in which steps are drawn, and the lanes between steps row by row.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::Mark;
 use super::graph::Graph;
+use super::symbols::{LineEnds, Symbols};
 
 /// The maximum number of lanes side by side. A step without a lane is named in the rows of the steps that wait for it.
 const MAX_LANES: usize = 12;
@@ -289,129 +289,6 @@ impl RowOrder {
             steps,
             rows,
             longest_chain: chain.into_iter().max().unwrap_or(0),
-        }
-    }
-}
-
-/// The characters that a graph of text is made of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Symbols {
-    /// Box-drawing characters.
-    #[default]
-    Unicode,
-    /// ASCII alone.
-    Ascii,
-}
-
-/// The directions in which lines leave a cell.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct LineEnds {
-    pub(super) up: bool,
-    pub(super) down: bool,
-    pub(super) left: bool,
-    pub(super) right: bool,
-    /// True if marked values flow up or down.
-    pub(super) marked: bool,
-}
-
-impl Symbols {
-    /// Lines that meet in a cell.
-    pub(super) fn joint(self, ends: LineEnds) -> &'static str {
-        if ends.marked {
-            return self.marked_joint(ends);
-        }
-        let (unicode, ascii) = match (ends.up, ends.down, ends.left, ends.right) {
-            (true, true, true, true) => ("┼", "+"),
-            (true, true, false, true) => ("├", "|"),
-            (true, true, true, false) => ("┤", "|"),
-            (true, true, false, false) => ("│", "|"),
-            (true, false, true, true) => ("┴", "'"),
-            (true, false, false, true) => ("╰", "'"),
-            (true, false, true, false) => ("╯", "'"),
-            (true, false, false, false) => ("╵", "'"),
-            (false, true, true, true) => ("┬", "."),
-            (false, true, false, true) => ("╭", "."),
-            (false, true, true, false) => ("╮", "."),
-            (false, true, false, false) => ("╷", "."),
-            (false, false, true, _) | (false, false, _, true) => ("─", "-"),
-            (false, false, false, false) => (" ", " "),
-        };
-        self.pick(unicode, ascii)
-    }
-
-    /// Like [`joint`](Self::joint), with marked values in the lines above and below.
-    fn marked_joint(self, ends: LineEnds) -> &'static str {
-        let (unicode, ascii) = match (ends.up, ends.down, ends.left, ends.right) {
-            (true, true, true, true) => ("╂", "+"),
-            (true, true, false, true) => ("┠", "!"),
-            (true, true, true, false) => ("┨", "!"),
-            (true, true, false, false) => ("┃", "!"),
-            (true, false, true, true) => ("┸", "'"),
-            (true, false, false, true) => ("┖", "'"),
-            (true, false, true, false) => ("┚", "'"),
-            (true, false, false, false) => ("╹", "'"),
-            (false, true, true, true) => ("┰", "."),
-            (false, true, false, true) => ("┎", "."),
-            (false, true, true, false) => ("┒", "."),
-            (false, true, false, false) => ("╻", "."),
-            (false, false, true, _) | (false, false, _, true) => ("─", "-"),
-            (false, false, false, false) => (" ", " "),
-        };
-        self.pick(unicode, ascii)
-    }
-
-    /// Returns the character of a lane that continues. `solid` is true if data flows in it, `marked` if marked values do.
-    pub(super) fn lane(self, solid: bool, marked: bool) -> &'static str {
-        match (solid, marked) {
-            (true, false) => self.pick("│", "|"),
-            (false, false) => self.pick("┊", ":"),
-            (true, true) => self.pick("┃", "!"),
-            (false, true) => self.pick("┋", "!"),
-        }
-    }
-
-    /// A step.
-    pub(super) fn step(self, mark: Option<Mark>) -> &'static str {
-        let (unicode, ascii) = match mark {
-            None => ("●", "*"),
-            Some(Mark::Waiting) => ("○", "o"),
-            Some(Mark::Running) => ("◉", "@"),
-            Some(Mark::Succeeded) => ("✓", "+"),
-            Some(Mark::Failed) => ("✗", "x"),
-            Some(Mark::Skipped) => ("–", "-"),
-            Some(Mark::Unknown) => ("?", "?"),
-        };
-        self.pick(unicode, ascii)
-    }
-
-    fn horizontal(self) -> &'static str {
-        self.pick("─", "-")
-    }
-
-    pub(super) fn ellipsis(self) -> &'static str {
-        self.pick("…", "...")
-    }
-
-    pub(super) fn gives(self) -> &'static str {
-        self.pick("→", "->")
-    }
-
-    pub(super) fn takes(self) -> &'static str {
-        self.pick("←", "<-")
-    }
-
-    pub(super) fn parallel(self) -> &'static str {
-        self.pick("∥", "||")
-    }
-
-    pub(super) fn between(self) -> &'static str {
-        self.pick(" · ", "; ")
-    }
-
-    fn pick(self, unicode: &'static str, ascii: &'static str) -> &'static str {
-        match self {
-            Self::Unicode => unicode,
-            Self::Ascii => ascii,
         }
     }
 }

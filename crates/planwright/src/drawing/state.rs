@@ -1,12 +1,11 @@
-//! The state of steps in a run that is drawn, and its mark.
+//! The state of steps in a run that is drawn.
 
 use std::time::Duration;
 
 use planwright_engine::StepStatus;
 use planwright_engine::run::{StepHistory, StepSummary};
 
-use super::graph::{ActionLabel, Graph};
-use super::{Drawing, Symbols};
+use super::symbols::{Mark, Symbols};
 use crate::terminal_text;
 
 /// The state of a step in a run that is drawn.
@@ -133,78 +132,8 @@ fn done(parts: &[&StepSummary]) -> (usize, usize) {
     (done.count(), parts.len())
 }
 
-impl Drawing {
-    /// Sets the status of the plan's own step `id` in a run.
-    pub fn set_state(&mut self, id: &str, state: &StepState) {
-        set(&mut self.main, id, state);
-    }
-
-    /// Sets the statuses of all steps in a run, including those of plans that a single step runs once.
-    pub fn set_states(&mut self, steps: &[StepSummary], is_running: bool) {
-        let steps: Vec<&StepSummary> = steps.iter().collect();
-        self.set_all(None, &steps, is_running);
-    }
-
-    fn set_all(&mut self, part: Option<usize>, steps: &[&StepSummary], is_running: bool) {
-        let ids: Vec<(String, ActionLabel)> = match part.and_then(|part| self.parts.get(part)) {
-            Some(part) => part.graph.steps.iter(),
-            None => self.main.steps.iter(),
-        }
-        .map(|step| (step.id.clone(), step.action.clone()))
-        .collect();
-        for (id, action) in ids {
-            let of_step: Vec<&StepSummary> = steps
-                .iter()
-                .copied()
-                .filter(|step| step.at.step.as_str() == id)
-                .collect();
-            let Some(state) = together(&of_step, is_running) else {
-                continue;
-            };
-            let graph = match part.and_then(|part| self.parts.get_mut(part)) {
-                Some(part) => &mut part.graph,
-                None => &mut self.main,
-            };
-            set(graph, &id, &state);
-            if let ([only], Some(inner)) = (of_step.as_slice(), self.part_of(&action)) {
-                let is_once = only
-                    .parts
-                    .iter()
-                    .all(|part| part.at.inside.as_deref() == Some(&*only.at));
-                let parts: Vec<&StepSummary> = only.parts.iter().collect();
-                if is_once {
-                    self.set_all(Some(inner), &parts, is_running);
-                }
-            }
-        }
-    }
-
-    /// Returns the plan of a step, if no other step runs it.
-    fn part_of(&self, action: &ActionLabel) -> Option<usize> {
-        let (ActionLabel::Plan(name) | ActionLabel::Inline(name)) = action else {
-            return None;
-        };
-        let graphs = self.parts.iter().map(|part| &part.graph);
-        let runners = graphs
-            .chain([&self.main])
-            .flat_map(|graph| &graph.steps)
-            .filter(|step| step.action == *action);
-        if 1 < runners.count() {
-            return None;
-        }
-        self.parts.iter().position(|part| part.name == *name)
-    }
-}
-
-fn set(graph: &mut Graph, id: &str, state: &StepState) {
-    for step in graph.steps.iter_mut().filter(|step| step.id == id) {
-        step.mark = Some(state.mark);
-        step.state = Some(state.clone());
-    }
-}
-
 /// Returns the state of a step in all instances of its plan together.
-fn together(steps: &[&StepSummary], is_running: bool) -> Option<StepState> {
+pub(super) fn together(steps: &[&StepSummary], is_running: bool) -> Option<StepState> {
     let states: Vec<StepState> = steps
         .iter()
         .map(|step| StepState::of(step, is_running))
@@ -229,48 +158,4 @@ fn together(steps: &[&StepSummary], is_running: bool) -> Option<StepState> {
         worst.parts = Some(done(steps));
     }
     Some(worst)
-}
-
-/// The status of a step in a picture. It joins the phases that look alike, and those of the items, rounds and inner steps that one box stands for, so it has
-/// fewer names than a [`StepStatus`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Mark {
-    /// Not started, or waiting for a person.
-    Waiting,
-    /// In progress.
-    Running,
-    /// Succeeded.
-    Succeeded,
-    /// Failed.
-    Failed,
-    /// Not run, or not to its end.
-    Skipped,
-    /// A call of it was not answered, and may or may not have happened.
-    Unknown,
-}
-
-impl Mark {
-    /// The mark's name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Running => "running",
-            Self::Succeeded => "succeeded",
-            Self::Failed => "failed",
-            Self::Skipped => "skipped",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
-impl From<StepStatus> for Mark {
-    fn from(status: StepStatus) -> Self {
-        match status {
-            StepStatus::Succeeded => Self::Succeeded,
-            StepStatus::Failed => Self::Failed,
-            StepStatus::Waiting => Self::Waiting,
-            StepStatus::Unknown => Self::Unknown,
-            StepStatus::Skipped | StepStatus::NotRun | StepStatus::Cancelled => Self::Skipped,
-        }
-    }
 }

@@ -16,13 +16,13 @@ use planwright_mcp::{ConnectOptions, ServerConfig, ServersConfig};
 #[cfg(feature = "planner")]
 use planwright_planner::extraction::Extraction;
 
-use super::planwright::Open;
+use super::Error;
+use super::planwright::{Open, Planwright, Tools};
 use super::sources::ToolSources;
 #[cfg(feature = "mcp")]
 use super::sources::{VariableLookup, environment};
 #[cfg(feature = "store")]
-use super::store_link;
-use super::{Error, Planwright, Tools};
+use super::store::now;
 #[cfg(feature = "config")]
 use crate::config::Config;
 #[cfg(feature = "store")]
@@ -57,6 +57,13 @@ pub struct Builder {
 enum Missing {
     Fails,
     IsLeftOut,
+}
+
+impl Planwright {
+    /// Creates the builder, which takes the tools to open.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
 }
 
 impl Builder {
@@ -332,7 +339,7 @@ impl Rules {
             store: &pins.store,
             policy: pins.policy,
             accepts_servers: false,
-            now: store_link::now(),
+            now: now(),
         };
         let compared = pinning.compare(catalog.tools().map(AsRef::as_ref));
         let verdicts = compared.map_err(StoredRunError::from)?;

@@ -1,29 +1,22 @@
-//! The start of every run: from a specification, as data, to a run with a unique id, which can call only the tools that its plan was checked with.
+//! The start of every run: from a specification to a run with a unique id, which can call only the tools that its plan was checked with.
 
-use std::collections::HashSet;
-use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use futures::future::BoxFuture;
-#[cfg(feature = "store")]
-use planwright_core::PlanConsent;
-use planwright_core::{CheckedPlan, Value};
-use planwright_engine::RunId;
-use planwright_engine::approval::{Always, ApprovalRequest};
-use planwright_engine::{
-    Approver, Decision, History, Journal, RunOptions, SpawnRequest, StampedEvent,
-};
-#[cfg(feature = "store")]
-use planwright_store::{LeaseHolder, LeasedRun, Store};
+use planwright_core::CheckedPlan;
+use planwright_engine::approval::ApprovalRequest;
+use planwright_engine::{Approver, Decision, Journal, RunId, SpawnRequest};
 
+use super::active_runs::Claim;
+use super::observer::ObservedRun;
+use super::run_spec::{RunSpec, RunStorage};
+use super::store::StoreLink;
 #[cfg(feature = "store")]
-use super::store_link::{Learning, RunRequests, StoreLink, complete_options};
+use super::store::{Learning, RunRequests, complete_options};
 use super::{Error, Planwright, Run};
 #[cfg(feature = "store")]
-use crate::format::ProcessV1;
-#[cfg(feature = "store")]
-use crate::stored::{NewStoredRun, PreparedResume, StaleStep, StoredRunError, plan_consent};
+use crate::stored::StoredRunError;
 
 impl Planwright {
     /// Starts or resumes a run, in the tokio runtime that this is called in. Every run starts here, whether of the library, the command line or the gateway: the tools are compared
@@ -44,14 +37,17 @@ impl Planwright {
         #[cfg(feature = "store")]
         let mut store = spec.link_to_store(self)?;
         #[cfg(not(feature = "store"))]
-        let mut store = NoStoreLink;
+        let mut store = StoreLink;
         let (start, journal) = spec.open()?;
         let approver = ClaimingApprover {
             approver: store.approver(spec.approver),
             _claim: claim,
         };
-        let engine = store
-            .engine(self)
+        #[cfg(feature = "store")]
+        let engine = self.recording_engine(store.answers());
+        #[cfg(not(feature = "store"))]
+        let engine = self.plain_engine();
+        let engine = engine
             .with_options(spec.options)
             .with_approver(Arc::new(approver));
         let (handle, events) = engine.try_spawn(start)?;
@@ -112,82 +108,7 @@ pub fn run_time() -> Duration {
     Duration::from_millis(u64::try_from(milliseconds).unwrap_or(u64::MAX))
 }
 
-/// The complete specification of a run. Only [`Planwright::launch`](super::Planwright::launch) starts a run from it.
-pub struct RunSpec {
-    /// The id.
-    pub id: RunId,
-    /// The plan, checked with the tools of the service.
-    pub plan: CheckedPlan,
-    /// Limits, timeouts, retries, secrets.
-    pub options: RunOptions,
-    /// The approver of calls that need consent.
-    pub approver: Arc<dyn Approver>,
-    /// The place of the journal.
-    pub storage: RunStorage,
-    /// The client that the run belongs to, if a gateway has several.
-    pub client: Option<Arc<str>>,
-    /// The trace that the run is a part of: an object with `traceparent` and `tracestate`, or `null`.
-    pub trace: Value,
-    /// True if the run is cancelled before it starts: nothing is called, and it ends as cancelled. Without it, a resumed run
-    /// continues in spite of an earlier request to cancel it.
-    pub is_cancelled: bool,
-}
-
-/// The storage of a run's events.
-pub enum RunStorage {
-    /// No storage: no events are recorded.
-    Nothing,
-    /// A journal of the caller.
-    Journal {
-        /// The journal.
-        journal: Arc<dyn Journal>,
-        /// The data of its first entry.
-        header: Value,
-        /// The entries of earlier processes.
-        history: Option<History>,
-        /// The store of the journal, if it is that of a stored run: other processes leave their requests there.
-        #[cfg(feature = "store")]
-        store: Option<Store>,
-    },
-    /// No storage, but steps that are done in an earlier journal are not run again.
-    History(History),
-    /// A new run in a store.
-    #[cfg(feature = "store")]
-    New {
-        /// The store.
-        store: Store,
-        /// The name of this process, for other processes.
-        holder: LeaseHolder,
-        /// The data that other processes need to resume the run.
-        run: Box<NewStoredRun>,
-    },
-    /// A stored run that this process leases.
-    #[cfg(feature = "store")]
-    Resumed {
-        /// The store.
-        store: Store,
-        /// The lease.
-        leased: LeasedRun,
-        /// The history, with the choices about it.
-        prepared: Box<PreparedResume>,
-    },
-}
-
 impl RunSpec {
-    /// A run of `plan` under a random id, with default options. Nothing is stored, and calls that need consent wait.
-    pub fn new(plan: CheckedPlan) -> Self {
-        Self {
-            id: RunId::random(),
-            plan,
-            options: RunOptions::default(),
-            approver: Arc::new(Always(Decision::Later)),
-            storage: RunStorage::Nothing,
-            client: None,
-            trace: Value::Null,
-            is_cancelled: false,
-        }
-    }
-
     /// Links the run to its store, and completes the options from the store.
     #[cfg(feature = "store")]
     fn link_to_store(&mut self, planwright: &Planwright) -> Result<StoreLink, Error> {
@@ -263,118 +184,6 @@ impl RunSpec {
     }
 }
 
-impl RunStorage {
-    /// The store, if the run is stored.
-    #[cfg(feature = "store")]
-    pub fn store(&self) -> Option<&Store> {
-        match self {
-            Self::New { store, .. } | Self::Resumed { store, .. } => Some(store),
-            Self::Journal { store, .. } => store.as_ref(),
-            Self::Nothing | Self::History(_) => None,
-        }
-    }
-
-    /// The store in which other processes leave their requests to the run, and the holder that they name, if it is known.
-    #[cfg(feature = "store")]
-    pub(super) fn requests(&self) -> Option<(&Store, Option<&LeaseHolder>)> {
-        match self {
-            Self::Journal { store, .. } => Some((store.as_ref()?, None)),
-            Self::New { store, holder, .. } => Some((store, Some(holder))),
-            Self::Resumed { store, leased, .. } => Some((store, Some(leased.holder()))),
-            Self::Nothing | Self::History(_) => None,
-        }
-    }
-
-    /// The digest that an approval of the whole plan is bound to; `None` if the run is not stored.
-    #[cfg(feature = "store")]
-    pub(super) fn consent(&self, plan: &CheckedPlan, options: &RunOptions) -> Option<PlanConsent> {
-        match self {
-            Self::Nothing | Self::History(_) => None,
-            Self::New { .. } => Some(plan_consent(plan, options)),
-            Self::Resumed { prepared, .. } => Some(prepared.plan_consent(plan, options)),
-            // Its caller has written the header of this process.
-            Self::Journal { header, .. } => ProcessV1::from_value(header).ok()?.plan_consent,
-        }
-    }
-
-    /// The completed steps that run again, because a new plan changes the inputs of their results.
-    #[cfg(feature = "store")]
-    pub fn rerun(&self) -> &[StaleStep] {
-        match self {
-            Self::Resumed { prepared, .. } => &prepared.rerun,
-            Self::Nothing | Self::Journal { .. } | Self::History(_) | Self::New { .. } => &[],
-        }
-    }
-}
-
-impl fmt::Debug for RunSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RunSpec")
-            .field("id", &self.id)
-            .field("plan", &self.plan.plan().name)
-            .field("options", &self.options)
-            .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for RunStorage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Nothing => "Nothing",
-            Self::Journal { .. } => "Journal",
-            Self::History(_) => "History",
-            #[cfg(feature = "store")]
-            Self::New { .. } => "New",
-            #[cfg(feature = "store")]
-            Self::Resumed { .. } => "Resumed",
-        })
-    }
-}
-
-/// An observer of all runs of a service.
-pub trait RunObserver: Send + Sync + 'static {
-    /// Observes a run that starts or is resumed. The result receives each of its events, in order, and is dropped after the last one.
-    fn begin(&self, run: &ObservedRun) -> EventObserver;
-}
-
-/// A receiver of the events of one run.
-pub type EventObserver = Box<dyn FnMut(&StampedEvent) + Send>;
-
-/// A run as observers know it.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct ObservedRun {
-    /// The id.
-    pub id: RunId,
-    /// The client that it belongs to, if a gateway has several.
-    pub client: Option<Arc<str>>,
-    /// The plan's name.
-    pub plan: Option<Arc<str>>,
-    /// The trace that the run is part of: an object with `traceparent` and `tracestate`, or `null`.
-    pub trace: Value,
-}
-
-impl ObservedRun {
-    /// A run of one user, whose plan may have no name yet.
-    pub fn new(id: RunId, trace: Value) -> Self {
-        Self {
-            id,
-            client: None,
-            plan: None,
-            trace,
-        }
-    }
-}
-
-#[cfg(feature = "telemetry")]
-impl RunObserver for crate::telemetry::Telemetry {
-    fn begin(&self, run: &ObservedRun) -> EventObserver {
-        let parent = crate::telemetry::TraceContext::of_meta(&run.trace);
-        let mut spans = self.run(parent.as_ref());
-        Box::new(move |event| spans.event(event))
-    }
-}
-
 /// The approver of a run, with the claim on its id. The engine drops both when the run has ended or was abandoned.
 struct ClaimingApprover {
     approver: Arc<dyn Approver>,
@@ -385,62 +194,4 @@ impl Approver for ClaimingApprover {
     fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
         self.approver.decide(request)
     }
-}
-
-/// The ids of the runs in progress.
-#[derive(Clone, Debug, Default)]
-pub(super) struct ActiveRuns(Arc<Mutex<HashSet<RunId>>>);
-
-impl ActiveRuns {
-    /// Claims an id until the claim is dropped; `None` if a run with it is in progress.
-    fn claim(&self, id: &RunId) -> Option<Claim> {
-        let is_free = self.ids().insert(id.clone());
-        is_free.then(|| Claim {
-            runs: self.clone(),
-            id: id.clone(),
-        })
-    }
-
-    fn ids(&self) -> MutexGuard<'_, HashSet<RunId>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The claim of a run on its id.
-#[derive(Debug)]
-struct Claim {
-    runs: ActiveRuns,
-    id: RunId,
-}
-
-impl Drop for Claim {
-    fn drop(&mut self) {
-        self.runs.ids().remove(&self.id);
-    }
-}
-
-/// The link to a store, in a library without stores.
-#[cfg(not(feature = "store"))]
-pub(super) struct NoStoreLink;
-
-#[cfg(not(feature = "store"))]
-#[expect(
-    clippy::unused_async,
-    clippy::unused_self,
-    reason = "the link to a store has the same methods"
-)]
-impl NoStoreLink {
-    fn engine(&self, planwright: &Planwright) -> planwright_engine::Engine {
-        planwright.plain_engine()
-    }
-
-    fn approver(&self, approver: Arc<dyn Approver>) -> Arc<dyn Approver> {
-        approver
-    }
-
-    fn watch(&mut self, _: planwright_engine::Canceller) {}
-
-    pub(super) fn extend(&self) {}
-
-    pub(super) async fn learn(&mut self, _: &planwright_engine::Durations) {}
 }

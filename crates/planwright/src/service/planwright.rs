@@ -11,8 +11,6 @@ use planwright_core::check::{CheckContext, Library, Policy, check};
 use planwright_core::{Catalog, CheckedPlan, Object, Value};
 use planwright_dialects::native::Native;
 use planwright_dialects::{ParseResult, ReadOptions};
-#[cfg(feature = "store")]
-use planwright_engine::RunId;
 use planwright_engine::approval::Always;
 use planwright_engine::run::{Estimate, estimate};
 use planwright_engine::{
@@ -24,12 +22,11 @@ use planwright_mcp::{Connections, ServerFailure};
 #[cfg(feature = "store")]
 use planwright_store::Store;
 
+use super::Error;
+use super::active_runs::ActiveRuns;
+use super::observer::RunObserver;
 #[cfg(feature = "store")]
-use super::Resume;
-use super::launch::ActiveRuns;
-#[cfg(feature = "store")]
-use super::store_link::AnswerRecord;
-use super::{Builder, Error, Run, RunBuilder, RunObserver};
+use super::store::AnswerRecord;
 use crate::loaded_plan::LoadedPlan;
 
 /// Reads a plan in Planwright's own dialect. Problems of the text are reported when the plan is [checked](Planwright::check), with all
@@ -124,11 +121,6 @@ impl Open {
 }
 
 impl Planwright {
-    /// Creates the builder, which takes the tools to open.
-    pub fn builder() -> Builder {
-        Builder::default()
-    }
-
     /// A service over tools that the caller has opened. Its runs have the default options unless their [specification](super::RunSpec) has others.
     pub fn over(tools: Tools) -> Self {
         Self::with_open(Open::of(tools))
@@ -196,34 +188,6 @@ impl Planwright {
         loaded.check(&self.0.open.catalog, &self.0.open.policy)
     }
 
-    /// Runs a plan: await it for the summary, or set more first.
-    ///
-    /// The plan may have been checked by another [`Planwright`], as long as its tools are the same here and the policy allows them; see
-    /// [`verify`](Self::verify).
-    pub fn run(&self, plan: CheckedPlan) -> RunBuilder {
-        RunBuilder::new(self.clone(), plan)
-    }
-
-    /// Starts a plan, to watch it or to add to it.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`RunBuilder::start`], such as [`Error::NoRuntime`] outside of a tokio runtime.
-    ///
-    /// # Panics
-    ///
-    /// See [`RunBuilder::start`].
-    pub fn start(&self, plan: CheckedPlan) -> Result<Run, Error> {
-        self.run(plan).start()
-    }
-
-    /// Resumes the run `id` of `store`, which this or another process [began](RunBuilder::stored_in): await it for the summary, or set more
-    /// first.
-    #[cfg(feature = "store")]
-    pub fn resume(&self, store: &Store, id: RunId) -> Resume {
-        Resume::new(self.clone(), store.clone(), id)
-    }
-
     /// Returns the expected duration of a run of `plan`, by the `durations` of earlier
     /// [summaries](planwright_engine::RunSummary::durations) and the [options](Self::options). Nothing is called.
     pub fn estimate(&self, plan: &CheckedPlan, durations: &Durations) -> Estimate {
@@ -269,7 +233,7 @@ impl Planwright {
         self.0.open.bound_backend()
     }
 
-    /// Returns the servers that did not start, if that is [allowed](Builder::without_missing_servers).
+    /// Returns the servers that did not start, if that is [allowed](super::Builder::without_missing_servers).
     #[cfg(feature = "mcp")]
     pub fn missing_servers(&self) -> &[ServerFailure] {
         self.0
@@ -299,6 +263,15 @@ impl Planwright {
     /// The engine without options and approver.
     pub(super) fn plain_engine(&self) -> Engine {
         self.0.engine.clone()
+    }
+
+    /// The same engine, which records the answers of its tools in `answers`.
+    #[cfg(feature = "store")]
+    pub(super) fn recording_engine(&self, answers: Option<Arc<AnswerRecord>>) -> Engine {
+        match answers {
+            Some(answers) => Engine::new(self.open().bound_backend().recording(answers)),
+            None => self.plain_engine(),
+        }
     }
 
     pub(super) fn with_open(open: Open) -> Self {

@@ -12,13 +12,10 @@ use planwright_engine::RunId;
 use planwright_engine::{Canceller, Journal, RunHandle, RunSummary, StampedEvent};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::launch::EventObserver;
-#[cfg(not(feature = "store"))]
-use super::launch::NoStoreLink as StoreLink;
-use super::planwright::sound;
-#[cfg(feature = "store")]
-use super::store_link::StoreLink;
-use super::{Error, Planwright};
+use super::Error;
+use super::observer::EventObserver;
+use super::planwright::{Planwright, sound};
+use super::store::StoreLink;
 
 /// A run in progress. It continues whether or not its events are read.
 ///

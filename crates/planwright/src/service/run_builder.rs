@@ -20,7 +20,7 @@ use planwright_engine::{Approver, Durations, Guards, History, Journal, RunOption
 use planwright_store::Store;
 
 #[cfg(feature = "store")]
-use super::stored_runs::{approver_of, new_run};
+use super::store::{approver_of, new_run};
 use super::{Error, Planwright, Run, RunSpec, RunStorage};
 
 /// A run before it starts. Awaiting it starts the run and returns its summary; [`start`](Self::start) returns the [`Run`].
@@ -41,8 +41,31 @@ pub struct RunBuilder {
     waits: bool,
 }
 
+impl Planwright {
+    /// Runs a plan: await it for the summary, or set more first.
+    ///
+    /// The plan may have been checked by another [`Planwright`], as long as its tools are the same here and the policy allows them; see
+    /// [`verify`](Self::verify).
+    pub fn run(&self, plan: CheckedPlan) -> RunBuilder {
+        RunBuilder::new(self.clone(), plan)
+    }
+
+    /// Starts a plan, to watch it or to add to it.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`RunBuilder::start`], such as [`Error::NoRuntime`] outside of a tokio runtime.
+    ///
+    /// # Panics
+    ///
+    /// See [`RunBuilder::start`].
+    pub fn start(&self, plan: CheckedPlan) -> Result<Run, Error> {
+        self.run(plan).start()
+    }
+}
+
 impl RunBuilder {
-    pub(super) fn new(planwright: Planwright, plan: CheckedPlan) -> Self {
+    fn new(planwright: Planwright, plan: CheckedPlan) -> Self {
         let open = planwright.open();
         Self {
             id: None,

@@ -12,10 +12,12 @@ use planwright_planner::stream::{LaunchError, LaunchRequest, LaunchedRun, RunLau
 #[cfg(feature = "store")]
 use planwright_store::Store;
 
-use super::launch::{RunSpec, RunStorage, run_time};
 #[cfg(feature = "store")]
-use super::{Error, store_link};
-use super::{Planwright, Run};
+use super::Error;
+use super::launch::run_time;
+#[cfg(feature = "store")]
+use super::store::complete_options;
+use super::{Planwright, Run, RunSpec, RunStorage};
 
 /// Starts the runs of [`planner::stream`](planwright_planner::stream::stream()) like all others: with the tools compared, the id claimed, and
 /// the observers of the service.
@@ -62,7 +64,7 @@ impl StreamedRunLauncher {
     /// Those of the store.
     #[cfg(feature = "store")]
     pub fn stored_in(mut self, store: &Store) -> Result<Self, Error> {
-        store_link::complete_options(&mut self.options, store, true)?;
+        complete_options(&mut self.options, store, true)?;
         self.store = Some(store.clone());
         Ok(self)
     }

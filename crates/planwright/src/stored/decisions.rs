@@ -1,5 +1,4 @@
-//! Decisions about the calls of a stored run: those that any process stored, and those that are pending; and the check of the arguments with
-//! which a person replaces those of a call.
+//! Decisions about the calls of a stored run: those that any process stored, and those that are pending; and the approval of its whole plan.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -7,21 +6,17 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use futures::future::{BoxFuture, pending};
-use planwright_core::place::push_pointer_segment;
-use planwright_core::schema::{Schema, SchemaViolationKind, part_at};
-use planwright_core::{CheckedPlan, Value};
+use planwright_core::PlanConsent;
 use planwright_engine::Decision;
 use planwright_engine::RunId;
 use planwright_engine::approval::{ApprovalRequest, Approver, CallSubject};
 use planwright_engine::event::Address;
 use planwright_engine::journal::Entry;
-use planwright_engine::run::{History, contains_mask};
-use planwright_store::{NewDecision, Store, StoreError};
-use serde::Serialize;
+use planwright_engine::run::History;
+use planwright_store::{NewDecision, PlanApproval, Store, StoreError};
 use tokio::sync::{Mutex, watch};
 
 use super::{Decider, StoredRun, StoredRunError};
-use crate::argument_sources::step_at;
 
 /// An approver by the decisions in the store about the calls of one run: it uses the unused decision about exactly this call.
 /// Calls without one are left to [another approver](Self::or), or postponed.
@@ -332,7 +327,7 @@ impl OpenQuestion {
     }
 
     /// The decision of `decider` about the call, as it is stored.
-    pub(super) fn decided(
+    fn decided(
         &self,
         decision: &Decision,
         decider: &Decider,
@@ -380,68 +375,47 @@ pub fn open_questions(store: &Store, selector: &str) -> Result<Vec<OpenQuestion>
     Ok(OpenQuestion::of(&run, &history))
 }
 
-/// A part of arguments that the tool does not take.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ArgumentViolation {
-    /// The part, as a JSON pointer; empty for all arguments together.
-    pub pointer: String,
-    /// The description, as one clause.
-    pub message: String,
-}
-
-/// The parts of `value` that the tool of the step at `at` never returns, by its output schema. Empty if the tool declares none, and for steps
-/// that call no tool. The output of a whole loop is the list of the outputs of its items, or null for those that failed.
-pub fn output_violations(
-    plan: &CheckedPlan,
-    at: &Address,
-    value: &Value,
-) -> Vec<ArgumentViolation> {
-    let Some((step, checked)) = step_at(plan, at) else {
-        return Vec::new();
-    };
-    let Some(tool) = checked.tool.as_ref().filter(|tool| !tool.output.is_any()) else {
-        return Vec::new();
-    };
-    if step.for_each.is_none() || at.item.is_some() {
-        return argument_violations(&tool.output, value);
+/// Stores the approval by `decider` of the whole plan of a run, and of the calls `shown` that wait: all of its calls are made without
+/// further decisions, as long as the run is that of `consent`. The command line and
+/// [`Planwright::approve_plan`](crate::Planwright::approve_plan) store their approvals through it.
+///
+/// # Errors
+///
+/// [`StoredRunError::OtherPlan`] if `consent` is not that of the latest plan; [`StoredRunError::NotShown`] if another call waits for a
+/// decision; [`StoredRunError::Passphrase`]; those of [`Store::approve_plan_and_calls`]. Nothing is stored then.
+pub fn approve_plan(
+    store: &Store,
+    run: &str,
+    (consent, shown): (&PlanConsent, &[&OpenQuestion]),
+    decider: &Decider,
+    now: SystemTime,
+) -> Result<(), StoredRunError> {
+    decider.check(store, false)?;
+    let stored = StoredRun::read(store, run)?;
+    if stored.plan_consent() != Some(consent) {
+        return Err(StoredRunError::OtherPlan);
     }
-    let Some(items) = value.as_list() else {
-        return vec![ArgumentViolation {
-            pointer: String::new(),
-            message: "the output of a loop is a list".to_owned(),
-        }];
+    let id = store.run(run)?.id;
+    let decided = store.decisions(run)?;
+    let left_out = OpenQuestion::of(&id, &stored.history()?)
+        .into_iter()
+        .find(|open| {
+            let digest = open.digest();
+            decided.iter().all(|decision| decision.digest != digest)
+                && shown.iter().all(|shown| shown.digest() != digest)
+        });
+    if let Some(OpenQuestion { at, .. }) = left_out {
+        return Err(StoredRunError::NotShown { at });
+    }
+    let approval = PlanApproval {
+        consent: consent.clone(),
+        by: decider.name(),
+        approved: now,
     };
-    let items = items.iter().enumerate().filter(|(_, item)| !item.is_null());
-    items
-        .flat_map(|(index, item)| {
-            let violations = argument_violations(&tool.output, item);
-            violations
-                .into_iter()
-                .map(move |violation| ArgumentViolation {
-                    pointer: format!("/{index}{}", violation.pointer),
-                    ..violation
-                })
-        })
-        .collect()
-}
-
-/// The parts of `args` that a tool with the schema `input` does not take. The placeholder of a secret reveals nothing about the secret, so
-/// its value is not checked.
-pub fn argument_violations(input: &Schema, args: &Value) -> Vec<ArgumentViolation> {
-    let mut violations = input.validate(args);
-    violations.retain(|violation| {
-        let part = part_at(args, &violation.path).unwrap_or(args);
-        violation.kind != SchemaViolationKind::Wrong || !contains_mask(part)
-    });
-    let violations = violations.into_iter().map(|violation| {
-        let mut pointer = String::new();
-        for segment in &violation.path {
-            push_pointer_segment(&mut pointer, segment);
-        }
-        ArgumentViolation {
-            pointer,
-            message: violation.message,
-        }
-    });
-    violations.collect()
+    let approve = Decision::Approve { args: None };
+    let calls = shown
+        .iter()
+        .map(|call| call.decided(&approve, decider, now));
+    let calls: Vec<_> = calls.collect();
+    Ok(store.approve_plan_and_calls(run, &approval, &calls)?)
 }

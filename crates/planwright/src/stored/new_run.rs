@@ -1,17 +1,15 @@
 //! Headers of a new run, and of each process that drives it.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::SystemTime;
 
+use planwright_core::PlanConsent;
 use planwright_core::check::CheckedPlan;
-use planwright_core::{PlanConsent, ServerName, Tool};
 use planwright_engine::RunId;
 use planwright_engine::options::RunOptions;
 use planwright_engine::run::redacted_inputs;
 use planwright_store::{LeaseHolder, LeasedRun, NewRun, Store};
 
-use super::{StoredRunError, plan_consent};
+use super::{StoredRunError, plan_consent, tools_of};
 use crate::format::{
     DurationsV1, OptionsV1, PROCESS_SCHEMA, PlanTextV1, ProcessV1, RunV1, ToolSourcesV1, ToolV1,
 };
@@ -104,24 +102,4 @@ pub fn process(plan: &CheckedPlan, options: &RunOptions, now: SystemTime) -> Pro
         revision: None,
         vars: None,
     }
-}
-
-/// The tools that a plan calls, those of the plans that it runs included, by name.
-pub fn tools_of(plan: &CheckedPlan) -> Vec<Arc<Tool>> {
-    type Tools = BTreeMap<(ServerName, Arc<str>), Arc<Tool>>;
-    fn collect(plan: &CheckedPlan, tools: &mut Tools) {
-        for step in plan.steps() {
-            if let Some(tool) = &step.tool {
-                tools
-                    .entry((tool.server.clone(), Arc::clone(&tool.name)))
-                    .or_insert_with(|| tool.listed());
-            }
-            if let Some(inner) = &step.plan {
-                collect(inner, tools);
-            }
-        }
-    }
-    let mut tools = Tools::new();
-    collect(plan, &mut tools);
-    tools.into_values().collect()
 }

@@ -1,17 +1,19 @@
-//! Replay of a stored run's journal, without calls.
+//! Replay of a stored run's journal, without calls, and the labels for the flow policy that its results have by that.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use planwright_core::check::{CheckedPlan, Policy};
+use planwright_core::flow::{self, FlowContext, FlowReport, PlannerLabel, ValueLabels};
 use planwright_core::{Catalog, Object, PlanDigest, StepId, Tool, Value};
 use planwright_engine::RunId;
 use planwright_engine::journal::{Entry, Record};
 use planwright_engine::options::{PlanState, RunOptions};
 use planwright_engine::run::{ReplayError, ReplayHeader, ReplayReport, replay};
-use planwright_engine::{Durations, SecretValues};
+use planwright_engine::{Durations, RunSummary, SecretValues};
 
 use super::{StoredRun, StoredRunError};
-use crate::format::{ChoiceV1, PlanTextV1, ProcessV1};
+use crate::format::{ChoiceV1, FlowModeV1, PlanTextV1, ProcessV1, RetainedStepV1};
 use crate::loaded_plan::LoadedPlan;
 
 impl StoredRun {
@@ -39,6 +41,69 @@ impl StoredRun {
     pub fn latest_plan(&self) -> Result<CheckedPlan, StoredRunError> {
         let tools = self.process.iter().flat_map(|process| &process.tools);
         checked(&self.plan, &self.vars, &tools.map(Tool::from).collect())
+    }
+}
+
+impl StoredRun {
+    /// Returns the results of `steps` with the labels that they have under `policy`, as the latest plan computed them. `asker` is
+    /// the label of the planner that asks to keep them: the choice of an exposed planner is untrusted. Without a flow policy, now
+    /// or in the previous process, the labels are unknown.
+    ///
+    /// # Errors
+    ///
+    /// The latest plan is not sound any more, or its replay makes other decisions than the journal has.
+    pub fn retained_steps(
+        &self,
+        id: &RunId,
+        steps: &[Arc<str>],
+        policy: &Policy,
+    ) -> Result<Vec<RetainedStepV1>, StoredRunError> {
+        let (Some(asking), Some(author), false) = (&policy.flow, self.planner(), steps.is_empty())
+        else {
+            return Ok(steps.iter().cloned().map(RetainedStepV1::unknown).collect());
+        };
+        let asker = asking.planner;
+        let mut flow = asking.clone();
+        flow.planner = author;
+        let earlier = self.retained.labels();
+        let context = FlowContext {
+            retained: Some(&earlier),
+            ..FlowContext::new(&flow, &policy.releases)
+        };
+        let replayed = self.replayed(id);
+        let summary = replayed
+            .map_err(|error| StoredRunError::Unreadable(error.to_string()))?
+            .summary;
+        let known = flow::step_labels(&self.latest_plan()?, context, &summary.stated);
+        let unknown = ValueLabels::new(true, true);
+        let retained = steps.iter().map(|step| {
+            let mut labels = known.get(step).copied().unwrap_or(unknown);
+            if asker == PlannerLabel::Exposed {
+                labels = labels.joined(ValueLabels::new(true, false));
+            }
+            RetainedStepV1::new(Arc::clone(step), labels, FlowModeV1::from(asker))
+        });
+        Ok(retained.collect())
+    }
+
+    /// Returns the flow of data in the latest plan under `policy`, with what its replay `summary` says about its results. Returns
+    /// `None` without a flow policy, now or in the latest process, or if the plan is not sound any more.
+    pub fn flow(&self, summary: &RunSummary, policy: &Policy) -> Option<FlowReport> {
+        let mut flow = policy.flow.clone()?;
+        flow.planner = self.planner()?;
+        let labels = self.labels();
+        let context = FlowContext {
+            recalled: Some(&labels.recalled),
+            retained: Some(&labels.retained),
+            ..FlowContext::new(&flow, &policy.releases)
+        };
+        let mut report = flow::analyze(&self.latest_plan().ok()?, context);
+        for (path, labels) in &summary.stated {
+            report.apply_stated(path, *labels);
+        }
+        let mut unfitting = summary.unfitting.iter();
+        report.exposes |= unfitting.any(|path| report.may_expose_by(path));
+        Some(report)
     }
 }
 

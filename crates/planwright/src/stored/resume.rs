@@ -1,23 +1,22 @@
-//! Resumption of a stored run: the steps that a person or a model names, the prepared run, and the effects of a new plan: calls that the
-//! run must not forget, and results that become stale.
+//! Resumption of a stored run: the prepared run with its options, and the effects of a new plan: calls that the run must not forget, and
+//! results that become stale.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use planwright_core::check::{CheckedPlan, DependencyKind};
+use planwright_core::expression::EvaluationLimits;
 use planwright_core::{PlanConsent, StepId};
-use planwright_dialects::document::nearest;
-use planwright_engine::RunId;
-use planwright_engine::StepStatus;
+use planwright_engine::approval::SealKey;
 use planwright_engine::event::Address;
-use planwright_engine::options::RunOptions;
 use planwright_engine::run::{Choice, History, PastCall, redacted_inputs};
+use planwright_engine::{RunId, RunOptions, SecretValues, StepStatus};
 use planwright_store::Store;
 
 use super::{
-    EarlierConsents, OrphanedServers, StoredRun, StoredRunError, output_violations, process,
-    tools_of,
+    EarlierConsents, OrphanedServers, StoredRun, StoredRunError, process, resolve_choices, tools_of,
 };
 use crate::format::{ChoiceV1, PlanTextV1, ProcessV1, RetainedStepV1};
 
@@ -202,118 +201,6 @@ pub fn changed(before: &CheckedPlan, now: &CheckedPlan) -> Vec<StepId> {
         .collect()
 }
 
-/// Resolves the step of each choice to the [`Display`](std::fmt::Display) form of its address, which is unique. Choices
-/// that are in this form stay as they are.
-///
-/// # Errors
-/// A choice names no step of the plan or the history, several steps, a step that has succeeded, or a step that another choice names, or it
-/// sets an output that the tool of the step never returns.
-pub fn resolve_choices(
-    plan: &CheckedPlan,
-    history: &History,
-    choices: Vec<(Arc<str>, Choice)>,
-) -> Result<Vec<(Arc<str>, Choice)>, StoredRunError> {
-    let mut resolved: Vec<(Arc<str>, Choice)> = Vec::with_capacity(choices.len());
-    for (step, choice) in choices {
-        let at = resolve(plan, history, &step)?;
-        let end = history.past(&at).and_then(|past| past.settled.as_ref());
-        if end.is_some_and(|end| end.status == StepStatus::Succeeded) {
-            return Err(StoredRunError::Done(step.to_string()));
-        }
-        if let Choice::Set(value) = &choice
-            && let Some(violation) = output_violations(plan, &at, value).into_iter().next()
-        {
-            return Err(StoredRunError::WrongOutput {
-                step: step.to_string(),
-                violation,
-            });
-        }
-        let at = Arc::from(at.to_string());
-        if resolved.iter().any(|(other, _)| *other == at) {
-            return Err(StoredRunError::Twice(step.to_string()));
-        }
-        resolved.push((at, choice));
-    }
-    Ok(resolved)
-}
-
-/// The steps, items and rounds of a stored run that a person may name.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct NamedSteps {
-    known: Vec<Address>,
-    /// The sorted addresses of steps with a call whose outcome is unknown. Calls that may be repeated are omitted, because a
-    /// resumed run repeats them without a decision.
-    pub unknown: Vec<Arc<str>>,
-}
-
-impl NamedSteps {
-    /// Returns true if `text` names a step, an item or a round, or several.
-    pub fn contains(&self, text: &str) -> bool {
-        !matches!(Address::find(text, &self.known), Ok(None))
-    }
-}
-
-/// Returns the steps, items and rounds that a person may name.
-pub fn named_steps(plan: &CheckedPlan, history: &History) -> NamedSteps {
-    let tools = tools_of(plan);
-    let is_repeatable = |call: &PastCall| {
-        tools.iter().any(|tool| {
-            tool.server == call.server && tool.name == call.tool && tool.is_repeatable()
-        })
-    };
-    let unknown = history.steps().filter(|(_, past)| {
-        let is_settled = past
-            .settled
-            .as_ref()
-            .is_some_and(|end| matches!(end.status, StepStatus::Succeeded | StepStatus::Skipped));
-        !is_settled && past.calls_in_doubt().any(|call| !is_repeatable(call))
-    });
-    let mut unknown: Vec<Arc<str>> = unknown.map(|(at, _)| at.to_string().into()).collect();
-    unknown.sort();
-    NamedSteps {
-        known: known_steps(plan, history),
-        unknown,
-    }
-}
-
-fn known_steps(plan: &CheckedPlan, history: &History) -> Vec<Address> {
-    let steps = plan.plan().steps.iter();
-    let mut known: Vec<Address> = steps
-        .map(|step| Address::of_step(step.id.clone()))
-        .collect();
-    known.extend(history.steps().map(|(at, _)| Address::clone(at)));
-    known
-}
-
-/// The step, item or round that `text` names.
-pub(super) fn resolve(
-    plan: &CheckedPlan,
-    history: &History,
-    text: &str,
-) -> Result<Address, StoredRunError> {
-    let known = known_steps(plan, history);
-    match Address::find(text, &known) {
-        Ok(Some(at)) => Ok(at.clone()),
-        Ok(None) => {
-            let names: Vec<String> = known.iter().map(ToString::to_string).collect();
-            let near = nearest(text, names.iter().map(String::as_str));
-            Err(StoredRunError::UnknownStep {
-                step: text.to_owned(),
-                near: near.map(str::to_owned),
-            })
-        }
-        Err(similar) => {
-            let mut names: Vec<String> = similar.iter().map(ToString::to_string).collect();
-            names.sort();
-            Err(StoredRunError::AmbiguousStep {
-                step: text.to_owned(),
-                names,
-            })
-        }
-    }
-}
-
 /// A call of an unfinished step that may have happened, of a tool that is not idempotent. A plan that
 /// changes the step would make the call again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -465,4 +352,41 @@ fn has_effects(history: &History, plan: &CheckedPlan, step: &StepId) -> bool {
         .filter(|(at, _)| at.outermost() == step)
         .flat_map(|(_, past)| &past.calls)
         .any(|call| call.happened() != Some(false) && !is_repeatable(call))
+}
+
+/// The options of a run that are never stored, so that each process brings its own.
+#[derive(Default)]
+pub struct ProcessSecrets {
+    /// Texts that no event and no summary may show.
+    pub texts: Vec<Arc<str>>,
+    /// The values of `env` and `secrets` references.
+    pub values: SecretValues,
+    /// The key of the store, which seals consent.
+    pub seal_key: Option<SealKey>,
+}
+
+impl StoredRun {
+    /// Returns the options of a process that resumes the run, from its own [`options`](Self::options) or other ones. The moment and the
+    /// durations stay those of the run, and `own` takes the place of what no run stores.
+    pub fn resumed_options(&self, options: RunOptions, own: ProcessSecrets) -> RunOptions {
+        let before = self.options();
+        RunOptions {
+            durations: before.durations,
+            evaluation: EvaluationLimits {
+                // A plan that asks for the time again gets the same one, or its done steps would not fit the others.
+                now: before.evaluation.now,
+                ..options.evaluation
+            },
+            secrets: own.texts,
+            secret_values: own.values,
+            seal_key: own.seal_key,
+            ..options
+        }
+    }
+}
+
+impl fmt::Debug for ProcessSecrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProcessSecrets").finish_non_exhaustive()
+    }
 }

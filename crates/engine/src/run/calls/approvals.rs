@@ -1,37 +1,21 @@
 //! Approvals: the calls that need consent, questions to people, and their decisions.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 
 use planwright_core::flow::{FlowParameter, OnViolation};
 use planwright_core::plan::Approval;
 use planwright_core::{Tool, Value};
 
+use crate::address::Address;
 use crate::approval::{ApprovalRequest, CallSubject, ChangedSecretError, Decision, with_secrets};
 use crate::backend::{ErrorKind, ToolError};
-use crate::event::{Address, RunEvent};
+use crate::event::RunEvent;
 use crate::journal::Record;
 use crate::run::effects::Effect;
 use crate::run::journaling::history::{PastDecision, StepHistory};
 use crate::run::redaction::redactor::MASK;
 use crate::run::run_machine::RunMachine;
 use crate::schedule::{SchedulerEvent, TaskId, TaskState};
-
-/// Digests of tool definitions, each computed once.
-#[derive(Debug, Default)]
-pub(in crate::run) struct DefinitionDigests(RefCell<Vec<(Arc<Tool>, Arc<str>)>>);
-
-impl DefinitionDigests {
-    fn digest(&self, tool: &Arc<Tool>) -> Arc<str> {
-        let mut known = self.0.borrow_mut();
-        if let Some((_, digest)) = known.iter().find(|(known, _)| Arc::ptr_eq(known, tool)) {
-            return Arc::clone(digest);
-        }
-        let digest: Arc<str> = tool.definition_digest().into();
-        known.push((Arc::clone(tool), Arc::clone(&digest)));
-        digest
-    }
-}
 
 impl RunMachine {
     pub(in crate::run) fn ask(&mut self, task: TaskId, effects: &mut Vec<Effect>) {

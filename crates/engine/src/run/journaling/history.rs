@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use planwright_core::{Hashing, PlanDigest, ServerName, StepId, Value};
 
+use crate::address::Address;
 use crate::approval::CallSubject;
 use crate::backend::{ToolError, ToolOutput};
-use crate::event::Address;
 use crate::id::RunId;
 use crate::journal::{Entry, Record};
-use crate::run::outcome::StepStatus;
+use crate::run::outcome::{Choice, StepStatus};
 
 /// The history of a run: what earlier processes did for it.
 #[derive(Clone, Debug, Default)]
@@ -37,17 +37,6 @@ pub struct History {
     next_turn: u64,
     /// The lengths of the pauses between processes, if known.
     pauses: Vec<Option<Duration>>,
-}
-
-/// A person's choice about a step of a resumed run.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Choice {
-    /// Call its tool again, even if the earlier call may have happened.
-    Retry,
-    /// Skip the step.
-    Skip,
-    /// Continue as if it had returned this output.
-    Set(Value),
 }
 
 /// A question about a call, asked by an earlier process.

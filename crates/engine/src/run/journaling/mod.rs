@@ -3,3 +3,4 @@
 pub(super) mod history;
 pub(super) mod records;
 pub(super) mod replay;
+pub(super) mod state;

@@ -1,58 +1,20 @@
 //! Journaling of a run: writes records, and restores the state of earlier processes.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::{Hashing, Tool, Value};
+use planwright_core::{Tool, Value};
 
-use super::history::{Choice, History, PastDecision, StepHistory};
+use super::history::{History, PastDecision, StepHistory};
+use crate::address::Address;
 use crate::backend::{ErrorKind, ToolError, ToolOutput};
-use crate::event::Address;
 use crate::guard::written_bytes;
 use crate::journal::Record;
 use crate::run::effects::Effect;
-use crate::run::outcome::{Outcome, SkipKind, SkipReason};
+use crate::run::outcome::{Choice, Outcome, SkipKind, SkipReason};
 use crate::run::run_machine::RunMachine;
 use crate::run::tasks::task::CallRecord;
 use crate::schedule::TaskId;
-
-/// The journal of a run, as far as the run knows it.
-#[derive(Debug, Default)]
-pub(in crate::run) struct JournalState {
-    /// True if the run has a journal.
-    is_enabled: bool,
-    /// The history of earlier processes.
-    history: Option<Arc<History>>,
-    /// In a replay: the places at which the process needed or lacked consent.
-    replayed_consent: Option<RecordedConsent>,
-}
-
-/// The places at which a process needed or lacked consent, read from its journal. A replay needs them, because a journal contains neither
-/// the flow policy nor secrets nor definitions of tools.
-#[derive(Debug, Default)]
-pub(in crate::run) struct RecordedConsent {
-    /// The places that the process asked about.
-    pub(in crate::run) asked: HashSet<Arc<Address>, Hashing>,
-    /// The places of its calls that needed consent.
-    pub(in crate::run) consented: HashSet<Arc<Address>, Hashing>,
-    /// The places of calls that the flow policy has refused.
-    pub(in crate::run) refused: HashSet<Arc<Address>, Hashing>,
-}
-
-impl JournalState {
-    pub(in crate::run) fn history(&self) -> Option<&Arc<History>> {
-        self.history.as_ref()
-    }
-
-    pub(in crate::run) fn replayed_consent(&self) -> Option<&RecordedConsent> {
-        self.replayed_consent.as_ref()
-    }
-
-    pub(super) fn replay_consent(&mut self, recorded: RecordedConsent) {
-        self.replayed_consent = Some(recorded);
-    }
-}
 
 /// The history of a call that is about to be made.
 pub(in crate::run) enum PriorCall {
@@ -70,7 +32,7 @@ impl RunMachine {
     /// Records everything from here on in the journal.
     #[must_use]
     pub fn journaled(mut self) -> Self {
-        self.journal.is_enabled = true;
+        self.journal.enable();
         self
     }
 
@@ -79,7 +41,7 @@ impl RunMachine {
     pub fn after(mut self, history: Arc<History>) -> Self {
         self.continue_at(history.duration());
         self.restore_usage(&history);
-        self.journal.history = Some(history);
+        self.journal.resume_from(history);
         self
     }
 
@@ -94,7 +56,7 @@ impl RunMachine {
         effects: &mut Vec<Effect>,
         record: impl FnOnce() -> Option<Record>,
     ) {
-        if !self.journal.is_enabled {
+        if !self.journal.is_enabled() {
             return;
         }
         if let Some(mut record) = record() {

@@ -4,6 +4,7 @@
 
 mod encodings;
 pub(super) mod redactor;
+mod run_reports;
 mod secret_matcher;
 
 #[cfg(test)]

@@ -13,8 +13,8 @@ use planwright_core::plan::{
 use planwright_core::{Object, StepId, Tool, ToolName, Value};
 
 use super::cost_model::{CostModel, in_order};
+use crate::address::Address;
 use crate::durations::Durations;
-use crate::event::Address;
 use crate::forecast::{Job, JobId, Jobs, longest_paths, run_order};
 use crate::options::{DEFAULT_COMPUTED_BYTES, SecretValues};
 use crate::run::budgets::MemoryBudget;

@@ -8,54 +8,20 @@ use indexmap::IndexMap;
 use planwright_core::flow::{FlowReport, ValueLabels};
 use planwright_core::plan::{Output, SlotKind};
 use planwright_core::{Code, Diagnostic, Object, PlanDigest, Value};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::address::Address;
 use crate::backend::ToolError;
 use crate::durations::Durations;
-use crate::event::Address;
 use crate::id::RunId;
 use crate::journal::JournalError;
 use crate::run::calls::attempts::count_selected;
 use crate::run::journaling::history::PastCall;
-use crate::run::outcome::{Outcome, SkipKind, SkipReason, StepStatus};
+use crate::run::outcome::{Outcome, RunStatus, SkipKind, SkipReason, StepStatus};
 use crate::run::run_machine::RunMachine;
 use crate::run::tasks::task::TaskData;
 use crate::run::values::slots::Frame;
 use crate::schedule::{TaskId, TaskState};
-
-/// The final status of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RunStatus {
-    /// Every step that had to run succeeded.
-    Succeeded,
-    /// A step failed and the plan does not handle it, the output could not be computed, the time limit was exceeded
-    /// before all steps had run, or the journal [failed](RunSummary::journal_error).
-    Failed,
-    /// The run waits for a person.
-    Waiting,
-    /// The run was cancelled, or drained before all its steps had run.
-    Cancelled,
-}
-
-impl RunStatus {
-    /// The status, as reports write it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Succeeded => "succeeded",
-            Self::Failed => "failed",
-            Self::Waiting => "waiting",
-            Self::Cancelled => "cancelled",
-        }
-    }
-}
-
-impl fmt::Display for RunStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
 
 /// The summary of a run.
 #[derive(Clone, Debug)]

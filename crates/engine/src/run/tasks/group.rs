@@ -6,8 +6,8 @@ use std::sync::Arc;
 use planwright_core::plan::{ForEach, OnFailure, Output};
 use planwright_core::{Object, Value};
 
+use crate::address::Address;
 use crate::backend::{ErrorKind, ToolError, ToolOutput};
-use crate::event::Address;
 use crate::run::budgets::MemoryBudget;
 use crate::run::outcome::{Outcome, SkipKind, StepStatus};
 use crate::run::report::cost_model::waves;

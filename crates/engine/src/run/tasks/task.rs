@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use planwright_core::{Tool, Value};
 
+use crate::address::Address;
 use crate::backend::ToolError;
-use crate::event::Address;
 use crate::run::outcome::Outcome;
 use crate::schedule::TaskId;
 

@@ -8,12 +8,12 @@ use rmcp::model::ErrorData;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::service::{Context, GatewayHandler};
-use crate::gateway::call::{CallChannel, InFlightCall};
+use super::gateway_handler::{Context, GatewayHandler};
+use crate::gateway::call::{CallChannel, InFlightCall, RequestKey};
 use crate::gateway::client::GatewayClient;
 use crate::gateway::listing::{AmbiguousName, Offer};
 use crate::gateway::results::{self, PlaceholderResult, deliver};
-use crate::gateway::suspended::{Continuation, RequestKey};
+use crate::gateway::suspended::Continuation;
 use crate::object::{with, without};
 use crate::session::caller::Caller;
 use crate::session::error::UpstreamError;

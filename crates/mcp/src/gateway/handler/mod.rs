@@ -1,6 +1,8 @@
 //! The handler of the requests of one connection.
 
+mod changes;
 pub(super) mod forwarding;
+pub(super) mod gateway_handler;
 mod notifications;
 mod offers;
-pub(super) mod service;
+mod service;

@@ -11,12 +11,13 @@ use rmcp::model::{
 };
 
 use super::forwarding::{params, pass_request, with_name, with_state, write};
-use super::service::{Context, GatewayHandler};
+use super::gateway_handler::{Context, GatewayHandler};
+use crate::gateway::call::RequestKey;
 use crate::gateway::client::GatewayClient;
 use crate::gateway::listing::{Offer, OfferListing};
 use crate::gateway::results::{self, deliver};
 use crate::gateway::state::HostCall;
-use crate::gateway::suspended::{Continuation, RequestKey};
+use crate::gateway::suspended::Continuation;
 use crate::object::with;
 use crate::session::error::UpstreamError;
 use crate::upstream::ResourceSubscription;

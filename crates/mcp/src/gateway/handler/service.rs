@@ -1,14 +1,13 @@
-//! The handler of one connection, or of one HTTP request.
+//! The requests of one connection, or of one HTTP request, each with its handler.
 #![expect(
     deprecated,
     reason = "clients of earlier revisions set a log level and subscribe by requests"
 )]
 
 use std::borrow::Cow;
-use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use futures::FutureExt;
 use planwright_core::Value;
@@ -23,36 +22,13 @@ use rmcp::model::{
     ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SetLevelRequestParams,
     SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
 };
-use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::service::{NotificationContext, SubscriptionContext};
 
 use super::forwarding::{read, write};
-use super::notifications::{ClientSubscriptions, PendingSubscriptions};
+use super::gateway_handler::{Context, GatewayHandler};
 use crate::gateway::client::{self, GatewayClient};
-use crate::gateway::listing::OfferListing;
-use crate::gateway::state::{self, Gateway, GatewayState, TaskRequest};
+use crate::gateway::state::{self, TaskRequest};
 use crate::session::handshake::REVISIONS;
-
-pub(super) type Context = RequestContext<RoleServer>;
-
-#[derive(Clone)]
-pub(crate) struct GatewayHandler {
-    pub(super) gateway: Arc<GatewayState>,
-    pub(super) subscriptions: ClientSubscriptions,
-    pub(super) pending: PendingSubscriptions,
-    /// True if the client receives change notifications.
-    pub(super) is_notified: Arc<AtomicBool>,
-}
-
-impl GatewayHandler {
-    pub(crate) fn new(gateway: &Gateway) -> Self {
-        Self {
-            gateway: Arc::clone(&gateway.0),
-            subscriptions: ClientSubscriptions::default(),
-            pending: PendingSubscriptions::default(),
-            is_notified: Arc::default(),
-        }
-    }
-}
 
 impl ServerHandler for GatewayHandler {
     fn get_info(&self) -> ServerConfig {
@@ -287,19 +263,6 @@ impl GatewayHandler {
         Ok(())
     }
 
-    /// Waits for the servers and returns their listing.
-    pub(super) async fn listing(&self, client: &GatewayClient) -> Arc<OfferListing> {
-        self.gateway
-            .wait_for_servers(client, self.is_notified())
-            .await;
-        self.gateway.current_listing()
-    }
-
-    /// Returns true if the client is notified of late servers.
-    fn is_notified(&self) -> bool {
-        self.is_notified.load(Ordering::Relaxed)
-    }
-
     async fn task(&self, request: TaskRequest, context: &Context) -> Result<Value, ErrorData> {
         let client = GatewayClient::of(context);
         catch_panic(async {
@@ -323,10 +286,4 @@ async fn catch_panic<T>(
         let message = "the gateway failed because of a defect while it handled the request";
         Err(ErrorData::internal_error(message, None))
     })
-}
-
-impl fmt::Debug for GatewayHandler {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GatewayHandler").finish_non_exhaustive()
-    }
 }

@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use super::sessions::{GatewaySessions, SessionRequest};
 use super::stream::{self, Incoming, Unreadable};
 use crate::gateway::client::{ClientId, SESSION_HEADER};
-use crate::gateway::handler::service::GatewayHandler;
+use crate::gateway::handler::gateway_handler::GatewayHandler;
 use crate::gateway::results::ResultSlot;
 use crate::gateway::state::Gateway;
 

@@ -25,7 +25,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::sessions::SessionEnd;
-use crate::gateway::handler::service::GatewayHandler;
+use crate::gateway::handler::gateway_handler::GatewayHandler;
 use crate::gateway::results::ResultSlot;
 use crate::gateway::state::Gateway;
 use crate::transport::stdio::pipe::{BoundedLine, BoundedLineReader};

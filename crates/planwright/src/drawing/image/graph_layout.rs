@@ -8,7 +8,7 @@ use planwright_core::flow::ValueLabels;
 use planwright_engine::event::Address;
 use serde::Serialize;
 
-use super::layers::Point;
+use super::geometry::Point;
 use super::placed::{PlacedGraph, StepBox};
 use super::run_parts::{PartKind, RunParts, whole_of};
 use crate::drawing::drawn_plan::Drawing;

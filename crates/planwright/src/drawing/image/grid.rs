@@ -1,7 +1,11 @@
 //! The places of the boxes inside of a layer: side by side, or in the columns of a grid if the layer would be too wide for a screen.
 
-use super::layers::{BoxSize, GAP, LAYER_GAP, real};
+use super::geometry::{BoxSize, real};
 
+/// The gap between two steps of a layer, in pixels.
+const GAP: f64 = 20.0;
+/// The gap between two layers, in pixels.
+pub(super) const LAYER_GAP: f64 = 40.0;
 /// The width up to which the boxes of a layer are side by side, in pixels.
 const MAX_WIDTH: f64 = 3000.0;
 /// The ratio of the width of a large grid to its height.

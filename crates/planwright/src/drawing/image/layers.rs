@@ -6,13 +6,10 @@
 //! The horizontal positions minimise the squares of the distances to the neighbours, for the order that was found.
 
 use super::fenwick_tree::FenwickTree;
-use super::grid::{Grid, separated};
+use super::geometry::{BoxSize, Point, real};
+use super::grid::{Grid, LAYER_GAP, separated};
 use crate::drawing::lanes::RowOrder;
 
-/// The gap between two steps of a layer, in pixels.
-pub(super) const GAP: f64 = 20.0;
-/// The gap between two layers, in pixels.
-pub(super) const LAYER_GAP: f64 = 40.0;
 /// The width that an edge takes where it crosses a layer, in pixels.
 const CROSSING_WIDTH: f64 = 6.0;
 /// The maximum number of crossings of edges and layers. In a graph with more, long edges are drawn straight, behind the steps.
@@ -21,20 +18,6 @@ const MAX_CROSSINGS: usize = 20_000;
 const SWEEPS: usize = 8;
 /// The number of nodes from which only two sweeps are made, so that a plan of 10,000 steps is drawn without a delay.
 const MANY_NODES: usize = 4_000;
-
-/// The size of a step's box, in pixels.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(in crate::drawing) struct BoxSize {
-    pub(in crate::drawing) width: f64,
-    pub(in crate::drawing) height: f64,
-}
-
-/// A point, in pixels from the upper left corner.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(in crate::drawing) struct Point {
-    pub(in crate::drawing) x: f64,
-    pub(in crate::drawing) y: f64,
-}
 
 /// The positions of a graph.
 #[derive(Debug, Default)]
@@ -424,9 +407,4 @@ impl Layers {
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (sum, count) = values.fold((0.0, 0), |(sum, count), value| (sum + value, count + 1));
     (count > 0).then(|| sum / real(count))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts of nodes are small")]
-pub(super) fn real(count: usize) -> f64 {
-    count as f64
 }

@@ -1,18 +1,16 @@
 //! The picture of a plan or run as one HTML file, to hand on: graph, timeline, steps and output. It has no script, and loads nothing.
 
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use planwright_core::Value;
-use planwright_engine::journal::Entry;
-use planwright_engine::run::{History, StepSummary};
+use planwright_engine::run::StepSummary;
 
 use super::markup::{element, escaped};
+use super::run_record::RunRecord;
 use super::{svg, timeline};
 use crate::drawing::drawn_plan::Drawing;
 use crate::drawing::graph::{GraphStep, action_text, notes};
-use crate::drawing::lanes::Symbols;
-use crate::drawing::{DrawnRunV1, Mark};
+use crate::drawing::symbols::{Mark, Symbols};
 use crate::terminal_text;
 
 const STYLE: &str = include_str!("page.css");
@@ -23,28 +21,6 @@ const MAX_VALUE: usize = 64 * 1024;
 const MAX_PARTS: usize = 200;
 /// The deepest level of inner steps that is shown.
 const MAX_DEPTH: usize = 8;
-
-/// The data about a run that its pictures show.
-#[derive(Clone, Copy, Debug)]
-pub struct RunRecord<'a> {
-    /// The run.
-    pub run: &'a DrawnRunV1,
-    /// The summaries of the steps; empty if they are not known.
-    pub steps: &'a [StepSummary],
-    /// The history of its calls.
-    pub history: &'a History,
-    /// The entries of its journal, which have the waits for people.
-    pub entries: &'a [Entry],
-    /// The output, if the run has ended.
-    pub output: Option<&'a Value>,
-}
-
-impl RunRecord<'_> {
-    /// The time that the run took.
-    pub(super) fn duration(&self) -> Duration {
-        Duration::from_secs_f64(self.run.duration_ms.max(0.0) / 1000.0)
-    }
-}
 
 impl Drawing {
     /// An HTML file: the graph, and of a `run` its timeline, its steps with their values, and its output. It has no script, and loads

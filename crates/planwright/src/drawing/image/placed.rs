@@ -1,9 +1,10 @@
 //! Graphs with coordinates: the boxes of the steps, the lines between them, and the plans inside of boxes that are open.
 
-use super::layers::{BoxSize, Layout, Point, layout};
-use crate::drawing::Mark;
+use super::geometry::{BoxSize, Point, real};
+use super::layers::{Layout, layout};
 use crate::drawing::graph::{ActionLabel, Graph, GraphStep, action_text, marked_id, notes};
-use crate::drawing::lanes::{RowOrder, Symbols};
+use crate::drawing::lanes::RowOrder;
+use crate::drawing::symbols::{Mark, Symbols};
 use crate::terminal_text;
 
 /// The width of a character, in pixels: that of 12 px in the usual fixed-width fonts, rounded up.
@@ -180,9 +181,4 @@ impl StepBox {
             y: real(self.lines.len()) * LINE + PADDING,
         }
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts of lines are small")]
-pub(super) fn real(count: usize) -> f64 {
-    count as f64
 }

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use planwright_core::check::DependencyKind;
 
-use super::layers::{BoxSize, Point};
+use super::geometry::{BoxSize, Point, real};
 use super::markup::{escaped, number};
-use super::page::RunRecord;
-use super::placed::{LINE, PADDING, PlacedGraph, StepBox, real};
+use super::placed::{LINE, PADDING, PlacedGraph, StepBox};
+use super::run_record::RunRecord;
 use super::timeline;
 use crate::drawing::drawn_plan::Drawing;
 use crate::drawing::graph::{Edge, Graph};

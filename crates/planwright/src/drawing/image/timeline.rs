@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::layers::BoxSize;
+use super::geometry::BoxSize;
 use super::markup::{escaped, number};
-use super::page::RunRecord;
+use super::run_record::RunRecord;
 use crate::drawing::graph::GraphStep;
 use crate::drawing::timeline::{MAX_BARS, calls, outermost, waits};
 use crate::terminal_text;

@@ -13,7 +13,8 @@ use planwright_engine::{ToolError, ToolOutput};
 
 use super::{Drawing, after, checked, plan, remarkable, step};
 use crate::drawing::graph::Graph;
-use crate::drawing::image::layers::{BoxSize, layout};
+use crate::drawing::image::geometry::BoxSize;
+use crate::drawing::image::layers::layout;
 use crate::drawing::lanes::RowOrder;
 use crate::drawing::{DrawnRunV1, Mark, RunRecord};
 use planwright_engine::RunId;

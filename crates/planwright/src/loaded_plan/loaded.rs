@@ -16,33 +16,10 @@ use planwright_core::{
 };
 use planwright_dialects::{ParseResult, ReadOptions, document};
 
-use crate::fixes::{MAX_READINGS, add_advised_edits};
+use super::advice::{add_advised_edits, fixed_plan, proposed_plan};
 #[cfg(feature = "store")]
 use crate::format::ToolSourcesV1;
 use crate::format::{LibraryPlanV1, PlanTextV1, RecalledLabelsV1};
-
-/// The plan that the last words of a hint of `diagnostics` spell as JSON.
-fn proposed_plan(diagnostics: &Diagnostics) -> Option<Plan> {
-    diagnostics.iter().find_map(|found| {
-        let (_, json) = found.help.as_deref()?.strip_suffix('`')?.rsplit_once('`')?;
-        // The general form of a plan has words in place of values.
-        Value::from_json(json).ok()?.as_object()?;
-        planwright_dialects::parse(json.as_bytes(), &ReadOptions::new("proposal")).plan
-    })
-}
-
-/// The plan of `text`, which is none, with the fixes of `diagnostics`.
-fn fixed_plan(diagnostics: &Diagnostics, text: &str) -> Option<Plan> {
-    let mut text = diagnostics.apply_fixes(text)?;
-    for _ in 0..MAX_READINGS {
-        let read = planwright_dialects::parse(text.as_bytes(), &ReadOptions::new("proposal"));
-        match read.diagnostics.apply_fixes(&text) {
-            Some(next) if next != text => text = next,
-            Some(_) | None => return read.plan,
-        }
-    }
-    None
-}
 
 /// The step that represents the results of earlier runs.
 pub const RECALLED: &str = RECALLED_STEP;

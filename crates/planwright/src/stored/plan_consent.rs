@@ -1,64 +1,17 @@
-//! Consent to the whole plan of a run: its digest, and the approval of the plan of a stored run.
+//! The digest that consent to the whole plan of a run is bound to, and the tools that it covers.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use planwright_core::check::CheckedPlan;
-use planwright_core::{Object, PlanConsent, Value};
+use planwright_core::{Object, PlanConsent, ServerName, Tool, Value};
+use planwright_engine::RunOptions;
 use planwright_engine::journal::Entry;
 use planwright_engine::run::redacted_inputs;
-use planwright_engine::{Decision, RunOptions};
-use planwright_store::{PlanApproval, Store};
 use sha2::{Digest, Sha256};
 
-use super::{Decider, OpenQuestion, StoredRun, StoredRunError, tools_of};
 use crate::format::{ChoiceV1, FormatError, ProcessV1};
-
-/// Stores the approval by `decider` of the whole plan of a run, and of the calls `shown` that wait: all of its calls are made without
-/// further decisions, as long as the run is that of `consent`. The command line and
-/// [`Planwright::approve_plan`](crate::Planwright::approve_plan) store their approvals through it.
-///
-/// # Errors
-///
-/// [`StoredRunError::OtherPlan`] if `consent` is not that of the latest plan; [`StoredRunError::NotShown`] if another call waits for a
-/// decision; [`StoredRunError::Passphrase`]; those of [`Store::approve_plan_and_calls`]. Nothing is stored then.
-pub fn approve_plan(
-    store: &Store,
-    run: &str,
-    (consent, shown): (&PlanConsent, &[&OpenQuestion]),
-    decider: &Decider,
-    now: SystemTime,
-) -> Result<(), StoredRunError> {
-    decider.check(store, false)?;
-    let stored = StoredRun::read(store, run)?;
-    if stored.plan_consent() != Some(consent) {
-        return Err(StoredRunError::OtherPlan);
-    }
-    let id = store.run(run)?.id;
-    let decided = store.decisions(run)?;
-    let left_out = OpenQuestion::of(&id, &stored.history()?)
-        .into_iter()
-        .find(|open| {
-            let digest = open.digest();
-            decided.iter().all(|decision| decision.digest != digest)
-                && shown.iter().all(|shown| shown.digest() != digest)
-        });
-    if let Some(OpenQuestion { at, .. }) = left_out {
-        return Err(StoredRunError::NotShown { at });
-    }
-    let approval = PlanApproval {
-        consent: consent.clone(),
-        by: decider.name(),
-        approved: now,
-    };
-    let approve = Decision::Approve { args: None };
-    let calls = shown
-        .iter()
-        .map(|call| call.decided(&approve, decider, now));
-    let calls: Vec<_> = calls.collect();
-    Ok(store.approve_plan_and_calls(run, &approval, &calls)?)
-}
 
 /// Returns the digest that consent to the whole plan of a new run is bound to: SHA-256 in hexadecimal digits over the meaning of
 /// the plan, its inputs, and for each tool its definition, the identity of its server, and its assumed effects. For runs with a
@@ -190,4 +143,24 @@ fn sealed(plan: &CheckedPlan, options: &RunOptions, shown: &Object) -> Option<Va
         (true, true) => Some(inputs()),
         (_, false) => Some(Value::list([inputs(), Value::from(outside)])),
     }
+}
+
+/// The tools that a plan calls, those of the plans that it runs included, by name.
+pub fn tools_of(plan: &CheckedPlan) -> Vec<Arc<Tool>> {
+    type Tools = BTreeMap<(ServerName, Arc<str>), Arc<Tool>>;
+    fn collect(plan: &CheckedPlan, tools: &mut Tools) {
+        for step in plan.steps() {
+            if let Some(tool) = &step.tool {
+                tools
+                    .entry((tool.server.clone(), Arc::clone(&tool.name)))
+                    .or_insert_with(|| tool.listed());
+            }
+            if let Some(inner) = &step.plan {
+                collect(inner, tools);
+            }
+        }
+    }
+    let mut tools = Tools::new();
+    collect(plan, &mut tools);
+    tools.into_values().collect()
 }

@@ -11,21 +11,18 @@ use std::time::{Duration, SystemTime};
 use futures::future::{BoxFuture, pending};
 use planwright_core::{Catalog, PlanConsent, SeenAnswers, Tool, ToolName};
 use planwright_engine::approval::ApprovalRequest;
-use planwright_engine::{
-    Approver, Canceller, Decision, Durations, Engine, RunId, RunOptions, ToolOutput,
-};
+use planwright_engine::{Approver, Canceller, Decision, Durations, RunId, RunOptions, ToolOutput};
 use planwright_store::{LeaseHolder, RecordedAnswers, RunInfo, Store, StoreError};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
-use super::Planwright;
 use crate::stored::StoredRunError;
 
 /// The maximum number of answers of one tool that a run records.
 const MAX_ANSWERS: u64 = 1_000;
 
 /// The link of a run to its store, for as long as the run lasts. A run that is not stored has an empty one.
-pub(super) struct StoreLink {
+pub(in crate::service) struct StoreLink {
     learning: Option<Learning>,
     requests: Option<RunRequests>,
     watch: Option<RequestWatch>,
@@ -33,7 +30,10 @@ pub(super) struct StoreLink {
 
 impl StoreLink {
     /// Links a run to the store that records what it teaches and to the one with requests of other processes, if it has them.
-    pub(super) fn new(learning: Option<Learning>, requests: Option<RunRequests>) -> Self {
+    pub(in crate::service) fn new(
+        learning: Option<Learning>,
+        requests: Option<RunRequests>,
+    ) -> Self {
         Self {
             learning,
             requests,
@@ -41,19 +41,14 @@ impl StoreLink {
         }
     }
 
-    /// Returns the engine of the run, which records the answers of its tools.
-    pub(super) fn engine(&self, planwright: &Planwright) -> Engine {
-        match &self.learning {
-            None => planwright.plain_engine(),
-            Some(learning) => {
-                let bound = planwright.open().bound_backend();
-                Engine::new(bound.recording(Arc::clone(&learning.answers)))
-            }
-        }
+    /// Returns the record of the answers of the run's tools, if the store learns from the run.
+    pub(in crate::service) fn answers(&self) -> Option<Arc<AnswerRecord>> {
+        let learning = self.learning.as_ref()?;
+        Some(Arc::clone(&learning.answers))
     }
 
     /// Returns the approver of the run, which also follows approvals of the whole plan by other processes.
-    pub(super) fn approver(&self, approver: Arc<dyn Approver>) -> Arc<dyn Approver> {
+    pub(in crate::service) fn approver(&self, approver: Arc<dyn Approver>) -> Arc<dyn Approver> {
         match &self.requests {
             None => approver,
             Some(requests) => requests.approver(approver),
@@ -61,20 +56,20 @@ impl StoreLink {
     }
 
     /// Watches for requests to the run from now on.
-    pub(super) fn watch(&mut self, canceller: Canceller) {
+    pub(in crate::service) fn watch(&mut self, canceller: Canceller) {
         let requests = self.requests.take();
         self.watch = requests.map(|requests| requests.watch(move || canceller.cancel()));
     }
 
     /// Ends approvals of the whole plan: it has steps that were not shown.
-    pub(super) fn extend(&self) {
+    pub(in crate::service) fn extend(&self) {
         if let Some(watch) = &self.watch {
             watch.extend();
         }
     }
 
     /// Stores what the run has taught, once it has ended.
-    pub(super) async fn learn(&mut self, durations: &Durations) {
+    pub(in crate::service) async fn learn(&mut self, durations: &Durations) {
         let Some(learning) = self.learning.take() else {
             return;
         };
@@ -88,7 +83,7 @@ impl StoreLink {
 }
 
 /// The recorder of a run: the durations of calls that the store had before, the answers of the run's tools, and the store.
-pub(super) struct Learning {
+pub(in crate::service) struct Learning {
     store: Store,
     before: Durations,
     answers: Arc<AnswerRecord>,
@@ -97,7 +92,7 @@ pub(super) struct Learning {
 
 impl Learning {
     /// Creates the recorder of a run that begins with these options.
-    pub(super) fn new(store: Store, options: &RunOptions) -> Self {
+    pub(in crate::service) fn new(store: Store, options: &RunOptions) -> Self {
         Self {
             store,
             before: options.durations.clone(),
@@ -120,7 +115,7 @@ impl Learning {
 }
 
 /// Completes the options of a stored run: the key that consent is sealed with, and for a new run the durations, unless there are some.
-pub(super) fn complete_options(
+pub(in crate::service) fn complete_options(
     options: &mut RunOptions,
     store: &Store,
     is_new: bool,
@@ -134,10 +129,10 @@ pub(super) fn complete_options(
 
 /// The answers of one run.
 #[derive(Debug, Default)]
-pub(super) struct AnswerRecord(Mutex<HashMap<ToolName, (Arc<Tool>, SeenAnswers)>>);
+pub(in crate::service) struct AnswerRecord(Mutex<HashMap<ToolName, (Arc<Tool>, SeenAnswers)>>);
 
 impl AnswerRecord {
-    pub(super) fn add(&self, tool: &Arc<Tool>, output: &ToolOutput) {
+    pub(in crate::service) fn add(&self, tool: &Arc<Tool>, output: &ToolOutput) {
         let mut tools = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = tools.entry(tool.qualified_name());
         let (_, answers) = entry.or_insert_with(|| (Arc::clone(tool), SeenAnswers::default()));
@@ -189,7 +184,7 @@ pub fn with_seen_answers(catalog: &Catalog, store: &Store) -> Result<Catalog, St
     clippy::disallowed_methods,
     reason = "a program that stores a run does it now"
 )]
-pub(super) fn now() -> SystemTime {
+pub(in crate::service) fn now() -> SystemTime {
     SystemTime::now()
 }
 
@@ -378,7 +373,7 @@ pub struct RequestWatch {
 
 impl RequestWatch {
     /// Ends approvals of the whole plan: it has steps that were not shown.
-    pub(super) fn extend(&self) {
+    pub(in crate::service) fn extend(&self) {
         self.is_extended.store(true, Ordering::Release);
     }
 }

@@ -12,9 +12,9 @@ use planwright_engine::run::Choice;
 use planwright_engine::{Approver, Guards, RunOptions, RunSummary, SecretValues};
 use planwright_store::{Store, StoreError};
 
-use super::store_link::now;
-use super::stored_runs::{approver_of, holder, plan_text};
-use super::{Error, Planwright, Run, RunSpec, RunStorage};
+use super::link::now;
+use super::start::{approver_of, holder, plan_text};
+use crate::service::{Error, Planwright, Run, RunSpec, RunStorage};
 use crate::stored::{
     ProcessSecrets, ResumeRequest, RetainedResults, StoredRun, StoredRunError, set_results,
 };
@@ -42,8 +42,16 @@ pub struct Resume {
     is_cancelled: bool,
 }
 
+impl Planwright {
+    /// Resumes the run `id` of `store`, which this or another process [began](crate::service::RunBuilder::stored_in): await it for the summary, or set more
+    /// first.
+    pub fn resume(&self, store: &Store, id: RunId) -> Resume {
+        Resume::new(self.clone(), store.clone(), id)
+    }
+}
+
 impl Resume {
-    pub(super) fn new(planwright: Planwright, store: Store, id: RunId) -> Self {
+    fn new(planwright: Planwright, store: Store, id: RunId) -> Self {
         let open = planwright.open();
         Self {
             approver: Arc::clone(&open.approver),
@@ -130,13 +138,13 @@ impl Resume {
         self
     }
 
-    /// Text that no event and no summary may show, see [`RunBuilder::secret`](super::RunBuilder::secret).
+    /// Text that no event and no summary may show, see [`RunBuilder::secret`](crate::service::RunBuilder::secret).
     pub fn secret(mut self, text: impl Into<Arc<str>>) -> Self {
         self.secrets.push(text.into());
         self
     }
 
-    /// The value of `${env.NAME}` or `${secrets.NAME}`, see [`RunBuilder::outside`](super::RunBuilder::outside).
+    /// The value of `${env.NAME}` or `${secrets.NAME}`, see [`RunBuilder::outside`](crate::service::RunBuilder::outside).
     pub fn outside(
         mut self,
         what: ExternalValue,
@@ -153,7 +161,7 @@ impl Resume {
         self
     }
 
-    /// Data of the caller that all functions of this run can read, see [`RunBuilder::data`](super::RunBuilder::data). It is not stored, so it is
+    /// Data of the caller that all functions of this run can read, see [`RunBuilder::data`](crate::service::RunBuilder::data). It is not stored, so it is
     /// given again.
     pub fn data(mut self, data: impl std::any::Any + Send + Sync) -> Self {
         self.data = RunData::new(data);
@@ -179,7 +187,7 @@ impl Resume {
     ///
     /// # Panics
     ///
-    /// See [`RunBuilder::start`](super::RunBuilder::start).
+    /// See [`RunBuilder::start`](crate::service::RunBuilder::start).
     pub fn start(self) -> Result<Run, Error> {
         let Self {
             planwright,

@@ -1,0 +1,149 @@
+//! The advice of diagnostics as plans and edits: the plan that a hint spells, and what a hint says to write in place of a part.
+
+use std::ops::Range;
+
+use planwright_core::{Code, Diagnostic, Diagnostics, Plan, TextEdit, Value};
+use planwright_dialects::ReadOptions;
+
+/// The maximum number of passes. There are several, because one fix may enable another.
+pub(crate) const MAX_READINGS: usize = 16;
+
+/// The plan that the last words of a hint of `diagnostics` spell as JSON.
+pub(super) fn proposed_plan(diagnostics: &Diagnostics) -> Option<Plan> {
+    diagnostics.iter().find_map(|found| {
+        let (_, json) = found.help.as_deref()?.strip_suffix('`')?.rsplit_once('`')?;
+        // The general form of a plan has words in place of values.
+        Value::from_json(json).ok()?.as_object()?;
+        planwright_dialects::parse(json.as_bytes(), &ReadOptions::new("proposal")).plan
+    })
+}
+
+/// The plan of `text`, which is none, with the fixes of `diagnostics`.
+pub(super) fn fixed_plan(diagnostics: &Diagnostics, text: &str) -> Option<Plan> {
+    let mut text = diagnostics.apply_fixes(text)?;
+    for _ in 0..MAX_READINGS {
+        let read = planwright_dialects::parse(text.as_bytes(), &ReadOptions::new("proposal"));
+        match read.diagnostics.apply_fixes(&text) {
+            Some(next) if next != text => text = next,
+            Some(_) | None => return read.plan,
+        }
+    }
+    None
+}
+
+/// Adds the edits to errors whose advice is the only one to write in their place.
+pub(super) fn add_advised_edits(diagnostics: &mut Diagnostics, text: &str) {
+    for found in diagnostics.iter_mut() {
+        let is_open = found.is_error() && found.source.is_none() && found.fixes.is_empty();
+        let span = found.span.filter(|_| is_open);
+        let written = span.and_then(|span| text.get(span.start..span.end));
+        if let Some(plan) = advised_plan(found).filter(|_| is_open) {
+            found.fixes = [TextEdit::new(0..text.len(), plan)].into();
+        } else if let (Some(span), Some(written)) = (span, written)
+            && let Some((range, replacement)) =
+                advised_value(found, written).or_else(|| advised_part(found, written, text))
+        {
+            let range = span.start + range.start..span.start + range.end;
+            found.fixes = [TextEdit::new(range, replacement)].into();
+        }
+    }
+}
+
+/// The plan in the native dialect that the advice for a reference of another system has.
+fn advised_plan(found: &Diagnostic) -> Option<String> {
+    let (_, plan) = found
+        .help
+        .as_deref()?
+        .split_once("write the plan in the native dialect, `{")?;
+    let plan = format!("{{{}", plan.strip_suffix('`')?);
+    Value::from_json(&plan).is_ok().then_some(plan)
+}
+
+/// The part of `written` that an error is about, and what its advice says to write in place of that part.
+fn advised_part(found: &Diagnostic, written: &str, text: &str) -> Option<(Range<usize>, String)> {
+    let (quoted, meant) = advised_words(found)?;
+    // The text of a string in JSON has escapes.
+    let is_json = text.trim_start().starts_with(['{', '[']) || written.starts_with('"');
+    let form = |text: &str| {
+        let json = Value::text(text).to_json();
+        let inside = json.get(1..json.len().saturating_sub(1))?;
+        let is_plain = is_json || inside == text;
+        is_plain.then(|| inside.to_owned())
+    };
+    let (quoted, meant) = (form(quoted)?, form(meant)?);
+    let mut places = written.match_indices(&quoted);
+    let (Some((at, _)), None) = (places.next(), places.next()) else {
+        return None;
+    };
+    Some((at..at + quoted.len(), meant))
+}
+
+/// The reference or the name that an error is about, and the one in place of it.
+fn advised_words(found: &Diagnostic) -> Option<(&str, &str)> {
+    let help = found.help.as_deref()?;
+    let (before, quoted) = found.message.split_once('`')?;
+    let (quoted, _) = quoted.split_once('`')?;
+    if found.code == Code::UnknownTool
+        && let Some(meant) = help.strip_prefix("did you mean `")
+    {
+        let meant = meant.strip_suffix("`?")?;
+        let letters = |name: &str| -> String {
+            let letters = name.chars().filter(|sign| sign.is_alphanumeric());
+            letters.flat_map(char::to_lowercase).collect()
+        };
+        // A tool whose name has other letters is another one.
+        return (letters(quoted) == letters(meant)).then_some((quoted, meant));
+    }
+    let (_, advice) = help.split_once("write `")?;
+    let (meant, rest) = advice.split_once('`')?;
+    let rest = rest
+        .split("; for the text itself")
+        .next()
+        .unwrap_or_default();
+    if rest.contains("`$") || rest.contains(" or ") {
+        return None;
+    }
+    let is_reference = before.is_empty() && meant.starts_with("${");
+    match found.code {
+        Code::UnknownTool => Some((quoted, meant)),
+        // "the argument `a` takes text, but `${b}` gives a number"
+        Code::WrongReferenceType if meant.starts_with("${") => {
+            let (_, whole) = found.message.split_once("but `")?;
+            let (whole, _) = whole.split_once("` gives ")?;
+            Some((whole, meant))
+        }
+        Code::MalformedReference if is_reference => Some((quoted, meant)),
+        _ if is_reference && quoted.starts_with('$') => Some((quoted, meant)),
+        // "`===` is not an operator in `${a === b}`"
+        Code::InvalidExpression if meant.starts_with("${") => {
+            let (_, whole) = found.message.rsplit_once(" in `${")?;
+            let start = found.message.len() - whole.len() - "${".len();
+            let whole = found.message.get(start..)?.strip_suffix('`')?;
+            Some((whole, meant))
+        }
+        _ => None,
+    }
+}
+
+/// The JSON that the advice of an error about a whole value says to write in place of it, with the fields after it.
+fn advised_value(found: &Diagnostic, written: &str) -> Option<(Range<usize>, String)> {
+    let advice = found.help.as_deref()?.strip_prefix("write `")?;
+    let (advice, _) = advice
+        .split_once("`: ")
+        .or_else(|| Some((advice.strip_suffix('`')?, "")))?;
+    let json = match found.code {
+        Code::WrongFieldType => {
+            let (_, key) = found.pointer.rsplit_once('/')?;
+            let json = advice.strip_prefix(&format!("\"{key}\": "))?;
+            Value::from_json(&format!("{{\"{key}\": {json}}}")).ok()?;
+            json
+        }
+        Code::InvalidLiteral => {
+            Value::from_json(advice).ok()?;
+            advice
+        }
+        _ => return None,
+    };
+    Value::from_json(written).ok()?;
+    Some((0..written.len(), json.to_owned()))
+}
