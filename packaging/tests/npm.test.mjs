@@ -98,7 +98,7 @@ test("the types of the client are those of its source and of docs/schema", async
   const types = (parent) => readdirSync(parent, { recursive: true }).filter((file) => file.endsWith(".d.ts")).sort();
   assert.deepEqual(types(client), types(path));
   for (const file of types(path)) {
-    const hint = "run `PLANWRIGHT_PACKAGING=target/judges/packaging node packaging/npm/generate.mjs`";
+    const hint = "run `cargo xtask generate`";
     assert.equal(readFileSync(join(client, file), "utf8"), readFileSync(join(path, file), "utf8"), `${file} is stale: ${hint}`);
   }
 });

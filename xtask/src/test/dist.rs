@@ -48,6 +48,18 @@ const LINTERS: Environment = Environment {
     ],
 };
 
+/// Writes the types of the npm client, which are made from `docs/schema` and from its source.
+///
+/// # Errors
+///
+/// The packages that make them cannot be installed, or fail.
+pub(crate) fn generate_types(project: &Project) -> Result<(), String> {
+    let packages = PACKAGES.install(&project.target().join("judges"))?;
+    let mut generate = command(&project.root, &["node", "packaging/npm/generate.mjs"]);
+    generate.env("PLANWRIGHT_PACKAGING", packages);
+    run_command(generate)
+}
+
 /// Packs what a release ships, installs it into empty folders, and uses it.
 ///
 /// # Errors

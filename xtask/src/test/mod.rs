@@ -1,6 +1,6 @@
 //! All checks that must pass before a change is merged, with their durations.
 
-mod dist;
+pub(crate) mod dist;
 mod node;
 mod python;
 mod stage;

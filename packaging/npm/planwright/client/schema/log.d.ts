@@ -210,7 +210,7 @@ export interface RevisionV1 {
   model: string;
 }
 /**
- * A result that an earlier plan of the run computed, and that stays although the new plan changes what it was computed from.
+ * A result that no plan of the run computes any more: it stays although the new plan changes its sources, or it was set.
  */
 export interface RetainedStepV1 {
   /**
@@ -226,7 +226,11 @@ export interface RetainedStepV1 {
    */
   private: boolean;
   /**
-   * The label of the planner that asked to retain the result, if its plan was checked by a flow policy.
+   * The label of the planner that asked to retain or set the result, if its plan was checked by a flow policy.
    */
   asked_by?: FlowModeV1 | null;
+  /**
+   * True if the request has set the result, so that no plan computed it.
+   */
+  set?: boolean;
 }
