@@ -115,6 +115,12 @@ pub fn checked_by(text: &str, catalog: &Catalog, policy: &Policy) -> CheckedPlan
     checked.unwrap_or_else(|| panic!("{findings:#?}"))
 }
 
+/// Returns the flow policy of a table `[flow]` without entries: the outputs of all tools are untrusted, and the built-in guards hold. They
+/// guard no parameter of a [`catalog`].
+pub fn builtin_guards() -> Policy {
+    Policy::new().with_flow(FlowPolicy::default())
+}
+
 /// Returns a flow policy with rules of each kind for the tools of a [`catalog`]. Each step has guarded and leaving parameters.
 pub fn flow_policy() -> Policy {
     let rules = |patterns: &[&str]| {
