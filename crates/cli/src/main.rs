@@ -168,6 +168,9 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
                 interruptible(tools::changed_tools::trust(&arguments, printer)).await
             }
             Command::Serve(arguments) => Box::pin(serve::command::serve(&arguments, printer)).await,
+            Command::Health(arguments) => {
+                interruptible(serve::health::health(&arguments, printer)).await
+            }
             Command::Ui(arguments) => Box::pin(serve::ui::ui(&arguments, printer)).await,
             Command::Worker(arguments) => {
                 Box::pin(serve::worker::worker(&arguments, printer)).await

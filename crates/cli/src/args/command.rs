@@ -12,12 +12,12 @@ use super::{
     ChatArguments, CheckArguments, Colour, ConfigArguments, ConsentArguments, ConvertArguments,
     CreateArguments, DatesArguments, DeleteArguments, DiffArguments, DoctorArguments,
     DrainArguments, EngineArguments, ExplainArguments, ExportArguments, FlowArguments,
-    FlowSwitches, GuardArguments, ImportArguments, InitArguments, ListArguments, LoginArguments,
-    LogsArguments, ManArguments, PassphraseArguments, PlanArguments, PruneArguments,
-    RejectArguments, ReplayArguments, ResumeArguments, RunFormat, RunOutputArguments,
-    RunsArguments, SaveArguments, ServeArguments, ServersArguments, ShowArguments, StoreArguments,
-    TokenArguments, ToolArguments, ToolsArguments, UiArguments, WaitingArguments, WorkerArguments,
-    WrapArguments,
+    FlowSwitches, GuardArguments, HealthArguments, ImportArguments, InitArguments, ListArguments,
+    LoginArguments, LogsArguments, ManArguments, PassphraseArguments, PlanArguments,
+    PruneArguments, RejectArguments, ReplayArguments, ResumeArguments, RunFormat,
+    RunOutputArguments, RunsArguments, SaveArguments, ServeArguments, ServersArguments,
+    ShowArguments, StoreArguments, TokenArguments, ToolArguments, ToolsArguments, UiArguments,
+    WaitingArguments, WorkerArguments, WrapArguments,
 };
 
 /// Checks and runs plans of tool calls over MCP servers.
@@ -227,6 +227,10 @@ pub(crate) enum Command {
     ///
     /// Exit status: 0 the client disconnected or a signal arrived, 2 usage.
     Serve(ServeArguments),
+    /// Ask a gateway that serves over HTTP whether it answers.
+    ///
+    /// Exit status: 0 it answers, 1 it does not, 2 usage.
+    Health(HealthArguments),
     /// Show plans and runs in the browser: graphs, live runs, and the calls that wait for a decision.
     ///
     /// Serves a page on the loopback interface only, and opens it. Its address has a token, without which neither other users nor other pages can access

@@ -30,8 +30,8 @@ pub(crate) use run::{
     RunStateArgument, RunsArguments, SaveArguments, WaitingArguments,
 };
 pub(crate) use serve::{
-    InitArguments, LoginArguments, ServeArguments, TokenArguments, TokenCommand, UiArguments,
-    WorkerArguments, WrapArguments, WrapScope,
+    HealthArguments, InitArguments, LoginArguments, ServeArguments, TokenArguments, TokenCommand,
+    UiArguments, WorkerArguments, WrapArguments, WrapScope,
 };
 pub(crate) use servers::{
     AddServerArguments, DoctorArguments, ListServersArguments, ManArguments, ServersArguments,

@@ -46,6 +46,14 @@ pub(crate) struct ServeArguments {
     pub(crate) ui: bool,
 }
 
+/// `health`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct HealthArguments {
+    /// The address of the gateway, or its port of the loopback address, as `serve --listen` takes it.
+    #[arg(value_name = "ADDRESS", default_value = "8000", value_parser = listen_address, help_heading = OPTIONS)]
+    pub(crate) address: SocketAddr,
+}
+
 /// `ui`
 #[derive(Args, Clone, Debug)]
 pub(crate) struct UiArguments {

@@ -30,7 +30,7 @@ const SUBJECTS: &[(&str, &[&str])] = &[
     ("Decisions", &["waiting", "approve", "reject", "passphrase"]),
     ("Models", &["create", "ask", "chat", "dates"]),
     ("Servers and tools", &["servers", "tools", "trust", "login"]),
-    ("Gateway", &["serve", "wrap", "token"]),
+    ("Gateway", &["serve", "health", "wrap", "token"]),
     ("Workflow engines", &["worker"]),
     (
         "Setup",

@@ -71,6 +71,7 @@ fn commands_are_listed_by_subject() {
 
     Gateway:
       serve        Run a gateway: one MCP server in front of many, which runs plans
+      health       Ask a gateway that serves over HTTP whether it answers
       wrap         Put the gateway in front of a client's MCP servers
       token        Tokens of the clients that may reach `serve` over HTTP
 

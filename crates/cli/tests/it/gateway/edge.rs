@@ -225,6 +225,23 @@ fn a_gateway_that_other_machines_reach_needs_tokens() {
 }
 
 #[test]
+fn the_health_of_a_gateway_is_asked_for_by_its_address() {
+    let behind = Behind::new(&[]);
+    let listening = behind.listening(&[]);
+    let address = listening.url().replace("http://", "").replace("/mcp", "");
+    assert_eq!(behind.run(&["health", &address]), "ok\n");
+    drop(listening);
+    let output = behind.command_of(&["health", &address]).output();
+    let output = output.expect("the program can be started");
+    assert_eq!(output.status.code(), Some(1));
+    let log = stderr(&output);
+    assert!(
+        log.contains(&format!("`{address}` is not healthy")),
+        "{log}"
+    );
+}
+
+#[test]
 fn a_token_that_is_taken_back_is_refused_at_once() {
     let scene = Scene::new(&["ada", "bob"], "");
     scene.is_well();
