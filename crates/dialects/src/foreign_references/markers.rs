@@ -106,8 +106,10 @@ const OUTPUT_FIELDS: [&str; 6] = [
 const PLAIN_OUTPUT_FIELDS: [&str; 4] = [".outputs", ".output", ".results", ".result"];
 
 /// The roots that other systems have for the output of the step before, in any case.
-const PREVIOUS_ROOTS: [&str; 7] = [
+const PREVIOUS_ROOTS: [&str; 9] = [
     "json",
+    "observation",
+    "last_observation",
     "prev",
     "previous",
     "previous_step",
@@ -494,7 +496,8 @@ impl<'a> ReferenceNames<'a> {
                 let is_whole = start == 0 && end == text.len();
                 // An id such as `S1` or `read_file` is no word of a sentence.
                 let is_of_id = |sign: char| sign.is_ascii_digit() || sign == '_';
-                let is_id = open == "{"
+                let is_brace = open.ends_with('{') || open.ends_with('[');
+                let is_id = is_brace
                     && path.starts_with(char::is_alphabetic)
                     && path.contains(is_of_id)
                     && self.steps.contains_key(path);

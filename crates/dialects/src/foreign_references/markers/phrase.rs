@@ -11,9 +11,6 @@ impl ReferenceNames<'_> {
         text: &str,
         is_apart: impl Fn(usize) -> bool,
     ) -> Option<Marker> {
-        if !self.is_native {
-            return None;
-        }
         if let Some((range, number, field)) = numbered(text)
             && let Some(output) = self.output_of(number)
         {
@@ -31,7 +28,8 @@ impl ReferenceNames<'_> {
         };
         let meaning = meaning + &text[range.end..range.end + rest];
         range.end += rest;
-        let is_certain = is_call || range == (0..text.len());
+        let is_named = self.steps.contains_key(name);
+        let is_certain = is_call || is_named || range == (0..text.len());
         is_apart(range.start).then(|| Marker::new(range, meaning, is_certain))
     }
 
