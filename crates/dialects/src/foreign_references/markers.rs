@@ -231,6 +231,12 @@ impl<'a> ReferenceNames<'a> {
         }
     }
 
+    /// The same names, with the output of the step `id` as the previous one.
+    pub(crate) fn with_previous(mut self, id: &str) -> Self {
+        self.previous = self.steps.get(id).cloned();
+        self
+    }
+
     /// The bytes of the first marker in `text` that stands for a path alone, and the path.
     pub(crate) fn first_marker(&self, text: &str) -> Option<(Range<usize>, String)> {
         let marker = self.marker(text).filter(|marker| !marker.is_partial)?;

@@ -91,8 +91,8 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
     }
 }
 
-/// Finds the tool of each step, and reports names that lead to none. Where only one tool can be meant, the step gets its name, so that
-/// the other passes find all that is wrong with the call at once.
+/// Finds the tool of each step, and reports names that lead to none. A misspelt name becomes that of the tool, so that the other
+/// passes find all that is wrong with the call at once.
 pub(in crate::check) fn resolve_tools(
     plan: &mut Plan,
     catalog: &Catalog,
@@ -191,7 +191,7 @@ fn check_instances(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
     }
 }
 
-/// Reports the name of no tool, and returns the only one that its advice has.
+/// Reports the name of no tool, and returns that of the tool if only the spelling differs.
 fn report_tool(
     step: &StepId,
     step_place: Place,
@@ -235,8 +235,8 @@ fn report_tool(
                 let advice = match with_server(&name.text, catalog) {
                     Some(tool) => ToolAdvice {
                         help: format!("write `{tool}`"),
+                        fix: Some(tool.clone()),
                         meant: Some(tool),
-                        is_certain: true,
                     },
                     None => suggest_tools(name, catalog, reporter),
                 };
@@ -244,12 +244,8 @@ fn report_tool(
                     .error(Code::UnknownTool, place, unknown())
                     .help(advice.help);
                 // Without a place, the fix would replace the whole step.
-                if let Some(meant) = advice
-                    .meant
-                    .as_ref()
-                    .filter(|_| advice.is_certain && is_placed)
-                {
-                    diagnostic = diagnostic.fix(meant.clone());
+                if let Some(fix) = advice.fix.filter(|_| is_placed) {
+                    diagnostic = diagnostic.fix(fix);
                 }
                 reporter.push(diagnostic);
                 return advice.meant;
@@ -263,26 +259,17 @@ fn report_tool(
 /// Advice about the name of no tool.
 struct ToolAdvice {
     help: String,
-    /// The only tool that is suggested.
+    fix: Option<String>,
+    /// The tool whose name it is in another spelling.
     meant: Option<String>,
-    /// True if the name is that tool's, in another spelling.
-    is_certain: bool,
 }
 
 impl ToolAdvice {
-    fn did_you_mean(tool: String, is_certain: bool) -> Self {
-        Self {
-            help: format!("did you mean `{tool}`?"),
-            meant: Some(tool),
-            is_certain,
-        }
-    }
-
-    fn without_tool(help: String) -> Self {
+    fn new(help: String) -> Self {
         Self {
             help,
+            fix: None,
             meant: None,
-            is_certain: false,
         }
     }
 }
@@ -327,7 +314,7 @@ fn suggest_tools(
     if let Some(owner) = owner
         && candidates().next().is_none()
     {
-        return ToolAdvice::without_tool(format!(
+        return ToolAdvice::new(format!(
             "the name belongs to the server `{owner}`, which has no known tools"
         ));
     }
@@ -344,10 +331,15 @@ fn suggest_tools(
         let similar = same_words(&name.text, catalog, candidates());
         match similar.as_slice() {
             [] => {}
-            [one] => return ToolAdvice::did_you_mean(one.clone(), false),
+            [one] => {
+                return ToolAdvice {
+                    meant: Some(one.clone()),
+                    ..ToolAdvice::new(format!("did you mean `{one}`?"))
+                };
+            }
             _ => {
                 let similar = similar.join("`, `");
-                return ToolAdvice::without_tool(format!("did you mean one of `{similar}`?"));
+                return ToolAdvice::new(format!("did you mean one of `{similar}`?"));
             }
         }
         let names: Vec<String> = candidates()
@@ -355,7 +347,7 @@ fn suggest_tools(
             .collect();
         let help = name_list("tools", names.iter().map(String::as_str));
         let help = help.unwrap_or_else(|| "no server offers a tool".to_owned());
-        return ToolAdvice::without_tool(help);
+        return ToolAdvice::new(help);
     };
     // No fix is offered here, since the tool is another one.
     if let Some(suggested) = read_only_suggestion(
@@ -365,14 +357,21 @@ fn suggest_tools(
         candidates(),
         reporter,
     ) {
-        return ToolAdvice::did_you_mean(suggested, false);
+        return ToolAdvice::new(format!("did you mean `{suggested}`?"));
     }
     match catalog.find(near) {
         Lookup::Ambiguous(tools) => {
             let names = unambiguous_names(catalog, &tools);
-            ToolAdvice::without_tool(format!("did you mean one of `{names}`?"))
+            ToolAdvice::new(format!("did you mean one of `{names}`?"))
         }
-        Lookup::Found(_) | Lookup::Unknown => ToolAdvice::did_you_mean(near.to_owned(), true),
+        Lookup::Found(_) | Lookup::Unknown => {
+            let is_spelling = distance <= MAX_TYPING_ERROR || words(&name.text) == words(near);
+            ToolAdvice {
+                help: format!("did you mean `{near}`?"),
+                fix: Some(near.to_owned()),
+                meant: is_spelling.then(|| near.to_owned()),
+            }
+        }
     }
 }
 
