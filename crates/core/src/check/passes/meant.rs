@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::plan::Segment;
+use crate::check::resolved_plan::ResolvedPlan;
+use crate::expression::print_path;
+use crate::plan::{Reference, Segment, Source};
 use crate::schema::{Compatibility, Type};
 use crate::{Schema, Value};
 
@@ -181,6 +183,20 @@ pub(super) fn replaced(text: &str, written: &str, meant: &str) -> String {
     } else {
         format!("${{{meant}}}")
     }
+}
+
+/// The text of `reference` with the roots of inputs where they are missing.
+pub(super) fn meant_text(resolved: &ResolvedPlan<'_>, reference: &Reference) -> String {
+    let mut text = reference.text.to_string();
+    reference.each_read(&mut |read| {
+        if let Source::Step(id) = &read.source
+            && let Some(kind) = resolved.meant_input(id)
+        {
+            let written = format!("{id}{}", print_path(&read.path));
+            text = replaced(&text, &written, &format!("{kind}.{written}"));
+        }
+    });
+    text
 }
 
 /// The hint for the reference `text` to a word, or to a field of it, that is the position of a loop's item in other systems.

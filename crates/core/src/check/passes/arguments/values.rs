@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::ArgumentPass;
-use crate::check::passes::meant::literal_advice;
+use crate::check::passes::meant::{literal_advice, meant_text};
 use crate::check::passes::positional::{
     ArgumentReceiver, fitting_fields, may_be_text, properties, text_advice, with_shape,
 };
@@ -174,9 +174,10 @@ impl ArgumentPass<'_> {
                     );
                     let mut diagnostic =
                         reporter.error(Code::WrongReferenceType, reference.place, message);
+                    let written = meant_text(self.resolved, reference);
                     diagnostic.help = fitting_fields(wanted, &found)
                         .or_else(|| self.same_round(reference, &found))
-                        .or_else(|| text_advice(wanted, &reference.text, &found))
+                        .or_else(|| text_advice(wanted, &written, &found))
                         .or_else(|| self.sibling_fields(wanted, reference));
                     reporter.push(diagnostic);
                 } else {
