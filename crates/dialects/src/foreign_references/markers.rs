@@ -106,8 +106,12 @@ const OUTPUT_FIELDS: [&str; 6] = [
 const PLAIN_OUTPUT_FIELDS: [&str; 4] = [".outputs", ".output", ".results", ".result"];
 
 /// The roots that other systems have for the output of the step before, in any case.
-const PREVIOUS_ROOTS: [&str; 9] = [
+const PREVIOUS_ROOTS: [&str; 13] = [
     "json",
+    "result",
+    "prev_result",
+    "previous_result",
+    "previous_output",
     "observation",
     "last_observation",
     "prev",
@@ -119,7 +123,9 @@ const PREVIOUS_ROOTS: [&str; 9] = [
 ];
 
 /// The members of [`PREVIOUS_ROOTS`] that begin a reference even without any sign around it.
-const PLAIN_PREVIOUS_ROOTS: [&str; 5] = [
+const PLAIN_PREVIOUS_ROOTS: [&str; 7] = [
+    "previous_result",
+    "previous_output",
     "prev",
     "previous",
     "previous_step",

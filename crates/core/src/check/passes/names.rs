@@ -28,7 +28,11 @@ const MODELS: [&str; 8] = [
 ];
 
 /// Names that other systems have for steps that a plan has in another form, with spaces between them, and that form.
-const INSTEAD: [(&str, &str); 4] = [
+const INSTEAD: [(&str, &str); 5] = [
+    (
+        "final_answer finalanswer finish final_response finalresponse answer respond submit_answer",
+        "leave the step out, and write what it gives as the `output` of the plan: `\"output\": \"${STEP.FIELD}\"`",
+    ),
     (
         "human_approval humanapproval ask_user askuser ask_human user_confirmation request_approval wait_for_approval confirm approval",
         "leave the step out, and write `\"approval\": true` in the steps that wait for it: a person sees each call with its arguments, and decides",

@@ -18,8 +18,9 @@ impl ReferenceNames<'_> {
             let is_certain = field.is_some() || range == (0..text.len());
             return is_apart(range.start).then(|| Marker::new(range, meaning, is_certain));
         }
-        let (mut range, name) = phrase(text)?;
-        let meaning = self.output_of(name)?;
+        let (mut range, name, field) = phrase(text)?;
+        let output = self.output_of(name)?;
+        let meaning = field.map_or(output.clone(), |field| format!("{output}.{field}"));
         let is_call = is_certain_phrase(&text[range.clone()]);
         let rest = if is_call {
             path_length(&text[range.end..])
@@ -29,7 +30,7 @@ impl ReferenceNames<'_> {
         let meaning = meaning + &text[range.end..range.end + rest];
         range.end += rest;
         let is_named = self.steps.contains_key(name);
-        let is_certain = is_call || is_named || range == (0..text.len());
+        let is_certain = is_call || is_named || field.is_some() || range == (0..text.len());
         is_apart(range.start).then(|| Marker::new(range, meaning, is_certain))
     }
 

@@ -34,7 +34,8 @@ fn shell_default(text: &str) -> Option<String> {
     let (path, default) = text.split_once(":-")?;
     let (path, default) = (path.trim(), default.trim());
     let is_path = |sign: char| sign.is_alphanumeric() || "_-.[]".contains(sign);
-    if path.is_empty() || !path.chars().all(is_path) || default.contains(['$', '\\']) {
+    // `${HOME:-/tmp}` is a part of a script.
+    if !path.contains('.') || !path.chars().all(is_path) || default.contains(['$', '\\']) {
         return None;
     }
     let is_value = Value::from_json(default).is_ok();
