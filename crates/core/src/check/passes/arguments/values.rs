@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::ArgumentPass;
-use crate::check::passes::meant::{literal_advice, meant_text};
+use crate::check::passes::meant::{literal_advice, meant_text, renamed_field};
 use crate::check::passes::positional::{
     ArgumentReceiver, fitting_fields, may_be_text, properties, text_advice, with_shape,
 };
 use crate::check::reporter::Reporter;
 use crate::plan::{Node, NodeKind};
 use crate::schema::{Compatibility, SchemaViolation, SchemaViolationKind, TemplateValue, Type};
-use crate::{Code, Place, PointerSegment, Severity, StepId, Value};
+use crate::{Code, Object, Place, PointerSegment, Severity, StepId, Value};
 
 /// The maximum length of a call in advice, in bytes.
 const MAX_SHOWN_CALL: usize = 500;
@@ -122,8 +122,21 @@ impl ArgumentPass<'_> {
                 let mut diagnostic = reporter.error(Code::InvalidLiteral, place, message);
                 match kind {
                     SchemaViolationKind::Missing(field) => {
-                        let shape = receiver.shape(&path).property(&field);
-                        diagnostic = with_shape(diagnostic, shape);
+                        let shape = receiver.shape(&path);
+                        let keys = keys_at(node, &path);
+                        let written = match &shape {
+                            Type::Object(object) => keys.iter().find(|key| {
+                                let keys = || keys.iter().copied();
+                                renamed_field(object, keys, key).is_some_and(|meant| meant == field)
+                            }),
+                            _ => None,
+                        };
+                        diagnostic = match written {
+                            Some(written) => {
+                                diagnostic.help(format!("write `{field}` in place of `{written}`"))
+                            }
+                            None => with_shape(diagnostic, shape.property(&field)),
+                        };
                     }
                     SchemaViolationKind::Unknown(field) => {
                         path.pop();
@@ -314,6 +327,26 @@ fn item_advice(wanted: &Type, node: &Node) -> Option<String> {
             format!("{advice}, with {}, which it needs too", names.join(", "))
         }
     })
+}
+
+/// The keys of the object at `path` of `node`.
+fn keys_at<'n>(node: &'n Node, path: &[PointerSegment]) -> Vec<&'n str> {
+    if let Some(literal) = literal_at(node, path) {
+        let fields = literal.as_object().into_iter().flat_map(Object::keys);
+        return fields.map(|key| &**key).collect();
+    }
+    match (&node.kind, path.split_first()) {
+        (NodeKind::Object(fields), None) => fields.iter().map(|field| &*field.key).collect(),
+        (NodeKind::Object(fields), Some((PointerSegment::Key(key), rest))) => {
+            let field = fields.iter().find(|field| field.key == *key);
+            field.map_or_else(Vec::new, |field| keys_at(&field.value, rest))
+        }
+        (NodeKind::List(items), Some((PointerSegment::Index(index), rest))) => {
+            let item = items.get(*index);
+            item.map_or_else(Vec::new, |item| keys_at(item, rest))
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// The literal at `path` of `node`.
