@@ -57,6 +57,9 @@ fn yaml_problem(text: &str, code: &str) -> Option<Diagnostic> {
 
 /// The diagnostics about `text`, whose `code` is a plan in YAML without the quotes around some of its markers.
 fn of_quoted_yaml(text: &str, code: &str) -> Option<Diagnostics> {
+    if code.len() > MAX_BYTES {
+        return None;
+    }
     let value = yaml_value(&yaml_markers::with_quotes(code)?)?;
     let found = reading(&value, extent(code, text))?;
     let message = "the text is YAML, where a value with `{{…}}`, or with `${…}` inside of braces, has to stand in quotes";

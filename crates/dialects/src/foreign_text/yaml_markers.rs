@@ -1,5 +1,11 @@
 //! YAML with markers such as `{message: ${a.b}}` and `message: {{ a.b }}`, whose braces begin objects without quotes around them.
 
+/// The maximum length of a marker.
+const MAX_MARKER_BYTES: usize = 256;
+
+/// The maximum length of a value, which bounds the cost of a text with many places where one may begin.
+const MAX_VALUE_BYTES: usize = 1024;
+
 /// `code` with quotes around each value that has such a marker; `None` if it has none.
 pub(super) fn with_quotes(code: &str) -> Option<String> {
     let mut written = String::with_capacity(code.len());
@@ -75,7 +81,7 @@ fn has_key(value: &str) -> bool {
     value[..end].contains(": ")
 }
 
-/// The length of the value at the start of `rest`: to the end of the line, or of its part of a list or an object.
+/// The length of the value at the start of `rest`: to the end of the line, or of its part of a list or an object; 0 if that is long.
 fn length_of_value(rest: &str, depth: usize) -> usize {
     let mut at = 0;
     while let Some(sign) = rest[at..].chars().next() {
@@ -83,15 +89,22 @@ fn length_of_value(rest: &str, depth: usize) -> usize {
         let inside = marker
             .iter()
             .find(|(open, _)| rest[at..].starts_with(open))
-            .and_then(|(_, close)| Some(rest[at..].find(close)? + close.len()));
+            .and_then(|(_, close)| {
+                let end = rest.floor_char_boundary(at + MAX_MARKER_BYTES);
+                Some(rest[at..end].find(close)? + close.len())
+            });
         if let Some(length) = inside {
             at += length;
             continue;
         }
-        if depth > 0 && matches!(sign, ',' | '}' | ']') || (at == 0 && matches!(sign, '{' | '[')) {
+        let is_end = matches!(sign, ',' | '}' | ']' | '{' | '[') && depth > 0;
+        if is_end || (at == 0 && matches!(sign, '{' | '[')) {
             break;
         }
         at += sign.len_utf8();
+        if at > MAX_VALUE_BYTES {
+            return 0;
+        }
     }
     at
 }
