@@ -89,7 +89,11 @@ fn inputs(declared: Option<&Value>) -> Option<Option<Value>> {
         return Some(None);
     };
     let inputs = objects(declared)?.iter().map(|input| {
-        has_only(input, &["id", "type", "defaults", "description", "required"]).then_some(())?;
+        has_only(
+            input,
+            &["id", "type", "defaults", "description", "required"],
+        )
+        .then_some(())?;
         let kind = match input.get("type")?.as_text()? {
             "STRING" | "DATETIME" | "DATE" | "TIME" | "URI" | "DURATION" => "string",
             "INT" => "integer",

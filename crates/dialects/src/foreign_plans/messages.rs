@@ -20,7 +20,9 @@ pub(super) fn requests(value: &Value) -> Option<Translation> {
         _ => None,
     };
     let written: Vec<Option<String>> = requests.iter().map(written).collect();
-    let ids: Vec<String> = (1..=requests.len()).map(|at| format!("call_{at}")).collect();
+    let ids: Vec<String> = (1..=requests.len())
+        .map(|at| format!("call_{at}"))
+        .collect();
     let paths = written.iter().zip(&ids);
     let paths = paths.filter_map(|(written, id)| Some((written.as_deref()?, Cow::from(&**id))));
     let order = ids.iter().map(String::as_str).collect();

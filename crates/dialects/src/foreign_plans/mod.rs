@@ -70,7 +70,13 @@ pub(crate) fn translated(value: &Value) -> Option<Translation> {
         .or_else(|| jobs::translation(value))
         .or_else(|| workflows::translation(value))
         .or_else(|| stages::translation(value))
-        .or_else(|| stages::translation(value.get("workflow").filter(|_| has_only(value, &["workflow"]))?))
+        .or_else(|| {
+            stages::translation(
+                value
+                    .get("workflow")
+                    .filter(|_| has_only(value, &["workflow"]))?,
+            )
+        })
         .or_else(|| playbook::translation(value))
         .or_else(|| messages::requests(value))
         .or_else(|| messages::conversation(value))

@@ -182,6 +182,8 @@ pub(crate) struct ReferenceNames<'a> {
     inputs: HashMap<&'a str, String>,
     /// The path of the output of the step before the searched one.
     previous: Option<Cow<'a, str>>,
+    /// The position of the searched step.
+    position: usize,
     pub(super) form: ReferenceForm,
     is_native: bool,
 }
@@ -215,6 +217,7 @@ impl<'a> ReferenceNames<'a> {
             steps: order.iter().map(|id| (*id, path_of(id).into())).collect(),
             order,
             previous: None,
+            position: 0,
             inputs: names_of_loop.chain(inputs.iter().map(input_path)).collect(),
             form: ReferenceForm::NATIVE,
             is_native: true,
@@ -231,6 +234,7 @@ impl<'a> ReferenceNames<'a> {
             steps: paths,
             order,
             previous: None,
+            position: 0,
             inputs,
             form: ReferenceForm::NATIVE,
             is_native: true,
@@ -296,6 +300,7 @@ impl<'a> ReferenceNames<'a> {
             steps,
             order: plan.steps.iter().map(|step| step.id.as_str()).collect(),
             previous: None,
+            position: 0,
             inputs,
             form,
             is_native: false,
@@ -304,6 +309,7 @@ impl<'a> ReferenceNames<'a> {
 
     /// The names, with the step before `index` as the previous one.
     pub(super) fn search_step(&mut self, index: usize) {
+        self.position = index;
         let previous = index
             .checked_sub(1)
             .and_then(|before| self.order.get(before));
@@ -631,6 +637,9 @@ impl<'a> ReferenceNames<'a> {
         if let Some(meaning) = self.previous_output(written) {
             return Some(meaning);
         }
+        if let Some(meaning) = self.numbered_call(written) {
+            return Some(meaning);
+        }
         let prefixed = PREFIXES
             .iter()
             .find_map(|word| strip_prefix_any_case(written, word));
@@ -681,6 +690,24 @@ impl<'a> ReferenceNames<'a> {
             .find(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
             .unwrap_or(rest);
         Some(format!("{previous}{rest}"))
+    }
+
+    /// The path of the output of a call that is named by its number, `tool_call_1.x`, and is before the searched step.
+    fn numbered_call(&self, written: &str) -> Option<String> {
+        let (root, rest) = split_name(written);
+        if !self.is_native || self.steps.contains_key(root) || self.inputs.contains_key(root) {
+            return None;
+        }
+        let words = ["tool_call_", "toolcall_", "call_", "step_"];
+        let number = words
+            .iter()
+            .find_map(|word| strip_prefix_any_case(root, word))?;
+        let position = number.parse::<usize>().ok()?.checked_sub(1)?;
+        let id = self
+            .order
+            .get(position)
+            .filter(|_| position < self.position)?;
+        self.step(&format!("{id}{rest}"), true)
     }
 
     /// The path in this dialect of the reference `written` whose field [`Self::step`] has left out; `None` if it has left out none.

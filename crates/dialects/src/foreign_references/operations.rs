@@ -155,7 +155,9 @@ fn without_pulls(written: &str) -> Cow<'_, str> {
         let Some((name, end)) = found[inside..].find(')').and_then(|length| {
             let mut arguments = found[inside..inside + length].split(',').map(str::trim);
             let name = arguments.next()?;
-            let name = name.trim_start_matches("task_ids").trim_start_matches([' ', '=']);
+            let name = name
+                .trim_start_matches("task_ids")
+                .trim_start_matches([' ', '=']);
             let name = name.trim_matches(['\'', '"', '[', ']']);
             // Another key is another value of the task.
             let is_output = arguments.all(|other| {
@@ -170,7 +172,9 @@ fn without_pulls(written: &str) -> Cow<'_, str> {
             break;
         };
         let holders = ["ti.", "task_instance."];
-        let holder = holders.iter().find(|holder| found[..at].ends_with(**holder));
+        let holder = holders
+            .iter()
+            .find(|holder| found[..at].ends_with(**holder));
         let start = at - holder.map_or(0, |holder| holder.len());
         found.to_mut().replace_range(start..end, &name);
     }

@@ -162,7 +162,10 @@ mod tests {
             });
             assert_eq!(found, expected, "{text}");
         };
-        check("<datetime from step 1>", Some(("<datetime from step 1>", "1")));
+        check(
+            "<datetime from step 1>",
+            Some(("<datetime from step 1>", "1")),
+        );
         check("<datetime from the office>", None);
         check("<output of step 1>", Some(("<output of step 1>", "1")));
         check(

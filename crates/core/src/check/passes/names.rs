@@ -8,9 +8,7 @@ use crate::check::reporter::{Reporter, name_list};
 use crate::check::resolved_plan::ResolvedPlan;
 use crate::expression::function::foreign_word;
 use crate::plan::{Action, Name, Output, Step};
-use crate::{
-    Catalog, Code, EXTRACTION, Lookup, Place, Plan, Severity, StepId, Tool, ToolName,
-};
+use crate::{Catalog, Code, EXTRACTION, Lookup, Place, Plan, Severity, StepId, Tool, ToolName};
 
 /// Maximum number of differing letters in a name that counts as mistyped.
 const MAX_TYPING_ERROR: usize = 2;
@@ -304,11 +302,7 @@ fn with_server(written: &str, catalog: &Catalog) -> Option<String> {
 }
 
 /// Suggests the tool that was probably meant, or else a list of tools.
-fn suggest_tools(
-    name: &Name,
-    catalog: &Catalog,
-    reporter: &Reporter<'_>,
-) -> ToolAdvice {
+fn suggest_tools(name: &Name, catalog: &Catalog, reporter: &Reporter<'_>) -> ToolAdvice {
     let owner = catalog.servers().owner(&name.text);
     // A name that a server owns cannot mean a tool of another server.
     let candidates = || {

@@ -60,7 +60,7 @@ pub(super) fn tool_in(fields: &[(&str, &Value)]) -> Option<(usize, String)> {
         means(key, Meaning::Args) && matches!(value, Value::Object(_) | Value::List(_))
     });
     let is_named = fields.iter().any(|(key, value)| {
-        matches!(&*normal(key), "id" | "name") && value.as_text().is_some()
+        matches!(&*normal(key), "id" | "name" | "step") && value.as_text().is_some()
     });
     for word in TOOLS {
         let Some(at) = fields.iter().position(|(key, _)| normal(key) == word) else {
@@ -70,7 +70,9 @@ pub(super) fn tool_in(fields: &[(&str, &Value)]) -> Option<(usize, String)> {
         let named = |text: &str| {
             let qualified = qualified_name(text);
             // Beside an action with arguments, a name is that of the step.
-            let is_action = has_args && is_named && matches!(word, "action" | "operation" | "op");
+            let is_action = has_args
+                && is_named
+                && matches!(word, "action" | "operation" | "op" | "do" | "run");
             let is_certain = CERTAIN_TOOLS.contains(&word)
                 || server.is_some()
                 || is_action

@@ -8,7 +8,7 @@ use crate::check::passes::positional::{
     ArgumentReceiver, fitting_fields, may_be_text, properties, text_advice, with_shape,
 };
 use crate::check::reporter::Reporter;
-use crate::plan::{Node, NodeKind};
+use crate::plan::{Node, NodeKind, TextPart};
 use crate::schema::{Compatibility, SchemaViolation, SchemaViolationKind, TemplateValue, Type};
 use crate::{Code, Object, Place, PointerSegment, Severity, StepId, Value};
 
@@ -197,7 +197,7 @@ impl ArgumentPass<'_> {
                     self.check_answers(receiver, wanted, reference, path, reporter);
                 }
             }
-            NodeKind::Text(_) => {
+            NodeKind::Text(parts) => {
                 if wanted.accepts(&Type::Text) == Compatibility::No
                     && !reporter.count_if_full(Severity::Error)
                 {
@@ -206,10 +206,11 @@ impl ArgumentPass<'_> {
                         receiver.named(path),
                         receiver.name,
                     );
-                    let diagnostic = reporter
-                        .error(Code::WrongReferenceType, node.place, message)
-                        .help("a reference that stands alone keeps its type");
-                    reporter.push(diagnostic);
+                    let help = item_text_advice(wanted, parts).unwrap_or_else(|| {
+                        "a reference that stands alone keeps its type".to_owned()
+                    });
+                    let diagnostic = reporter.error(Code::WrongReferenceType, node.place, message);
+                    reporter.push(diagnostic.help(help));
                 }
             }
             NodeKind::List(items) => {
@@ -301,6 +302,21 @@ impl ArgumentPass<'_> {
         }
         reporter.descend(self.place_or_step(node), path)
     }
+}
+
+/// The advice for a text where a list of texts is `wanted`.
+fn item_text_advice(wanted: &Type, parts: &[TextPart]) -> Option<String> {
+    let Type::List(list) = wanted else {
+        return None;
+    };
+    let written = |part: &TextPart| match part {
+        TextPart::Literal(text) => text.to_string(),
+        TextPart::Reference(reference) => reference.text.to_string(),
+    };
+    let text: String = parts.iter().map(written).collect();
+    let json = Value::list([Value::text(text)]).to_json();
+    let is_shown = json.len() <= MAX_SHOWN_CALL && !json.contains('`');
+    (list.any_item().takes_text() && is_shown).then(|| format!("write `{json}`"))
 }
 
 /// The advice for the object `node` where a list of objects is `wanted`: its fields become those of the only item.

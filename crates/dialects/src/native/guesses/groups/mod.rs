@@ -372,7 +372,8 @@ fn inside(text: &str) -> &str {
 /// The condition in `entry`, as an expression; otherwise `None`.
 pub(super) fn condition_of(entry: &ItemEntry) -> Option<String> {
     let text = entry.item.as_text()?;
-    let condition = expression_of(inside(text)).or_else(|| expression_of(&without_markers(text)?))?;
+    let condition =
+        expression_of(inside(text)).or_else(|| expression_of(&without_markers(text)?))?;
     Some(if negates(&entry.key) {
         format!("!({condition})")
     } else {
