@@ -74,20 +74,21 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
     }
     let found = Translation::complete("a flow of Kestra", steps)?;
     let steps = found.plan.get("steps")?.clone();
+    let declared = match value.get("inputs") {
+        Some(declared) => Some(inputs(declared)?),
+        None => None,
+    };
     let plan = step([
         ("name", value.get("id").cloned()),
         ("description", value.get("description").cloned()),
-        ("inputs", inputs(value.get("inputs"))?),
+        ("inputs", declared),
         ("steps", Some(steps)),
     ]);
     Some(Translation { plan, ..found })
 }
 
 /// The inputs in the list `declared`; `None` if one has no counterpart.
-fn inputs(declared: Option<&Value>) -> Option<Option<Value>> {
-    let Some(declared) = declared else {
-        return Some(None);
-    };
+fn inputs(declared: &Value) -> Option<Value> {
     let inputs = objects(declared)?.iter().map(|input| {
         has_only(
             input,
@@ -110,5 +111,5 @@ fn inputs(declared: Option<&Value>) -> Option<Option<Value>> {
         ]);
         Some((Arc::from(input.get("id")?.as_text()?), schema))
     });
-    Some(Some(Value::object(inputs.collect::<Option<Vec<_>>>()?)))
+    Some(Value::object(inputs.collect::<Option<Vec<_>>>()?))
 }

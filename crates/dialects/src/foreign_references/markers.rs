@@ -692,24 +692,6 @@ impl<'a> ReferenceNames<'a> {
         Some(format!("{previous}{rest}"))
     }
 
-    /// The path of the output of a call that is named by its number, `tool_call_1.x`, and is before the searched step.
-    fn numbered_call(&self, written: &str) -> Option<String> {
-        let (root, rest) = split_name(written);
-        if !self.is_native || self.steps.contains_key(root) || self.inputs.contains_key(root) {
-            return None;
-        }
-        let words = ["tool_call_", "toolcall_", "call_", "step_"];
-        let number = words
-            .iter()
-            .find_map(|word| strip_prefix_any_case(root, word))?;
-        let position = number.parse::<usize>().ok()?.checked_sub(1)?;
-        let id = self
-            .order
-            .get(position)
-            .filter(|_| position < self.position)?;
-        self.step(&format!("{id}{rest}"), true)
-    }
-
     /// The path in this dialect of the reference `written` whose field [`Self::step`] has left out; `None` if it has left out none.
     pub(super) fn long_form(&self, written: &str) -> Option<String> {
         let start = written.find(|c: char| c.is_alphanumeric() || c == '_')?;

@@ -64,9 +64,8 @@ fn quoted(line: &str) -> String {
         let next = rest[sign.len_utf8()..].chars().next();
         begins = match sign {
             ':' | '-' => next.is_none_or(|next| next == ' ') && (sign == ':' || begins),
-            '{' | '[' => begins,
+            '{' | '[' | ' ' => begins,
             ',' => depth > 0,
-            ' ' => begins,
             _ => false,
         };
         written.push(sign);
