@@ -205,8 +205,8 @@ pub(crate) fn parse_with(dialect: &dyn Dialect, document: Document) -> (Option<P
     (plan, diagnostics)
 }
 
-/// Reads a plan in the chosen dialect. If the plan has errors, the first diagnostic names the dialect and the reason for the
-/// choice.
+/// Reads a plan in the chosen dialect. If the plan has errors and may be one of another dialect, the first diagnostic names the
+/// dialect and the reason for the choice.
 ///
 /// A plan of another dialect with errors is read as native if its steps have ids and the native dialect reports fewer errors:
 /// then the fields of the other dialect were guesses.
@@ -235,7 +235,9 @@ pub(crate) fn parse_choice(choice: ChosenDialect) -> (&'static str, (Option<Plan
             (dialect, plan, diagnostics) = (NATIVE, native, of_native);
         }
     }
-    if diagnostics.has_errors() && notes.is_empty() {
+    // A plan that only the native dialect has the form of was not chosen.
+    let is_chosen = !is_native || dialect.name() != NATIVE.name();
+    if diagnostics.has_errors() && notes.is_empty() && is_chosen {
         let (name, reason) = (dialect.name(), evidence(dialect, &fields));
         let message = format!("the text is read as `{name}`: {reason}");
         let note = Diagnostic::note(Code::ReadAs, message);

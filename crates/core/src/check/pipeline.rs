@@ -20,7 +20,7 @@ use crate::flow::{self, FlowAnalysis, FlowContext, FlowReport, FlowVerdict, Step
 use crate::plan::reference::StepIndex;
 use crate::plan::{Action, Alternative, Form, Node, Output, Read, Source};
 use crate::schema::Type;
-use crate::{Catalog, Diagnostics, Hashing, Lookup, Object, Plan, Step, StepId, Tool};
+use crate::{Diagnostics, Hashing, Object, Plan, Step, StepId, Tool};
 
 /// The number of steps that one pass after the other looks at.
 const STEPS_AT_A_TIME: usize = 16;
@@ -124,12 +124,13 @@ fn check_plan(
     if policy::check_size(&plan, limits, &mut session.patterns, &mut reporter).is_break() {
         return (None, reporter.finish());
     }
+    let tools = names::resolve_tools(&mut plan, context.catalog, &mut reporter);
     // Positional arguments get their names first: all other passes see named ones only.
     positional::name_plan(&mut plan, context.catalog, &mut reporter);
     let ids = step_ids(&plan);
     let writers = SlotWriters::of(&plan.steps);
     let sub_plans = sub_plans(&plan, &parent, session, &mut reporter);
-    let (steps, reads) = resolve_steps(&mut plan, &ids, &writers, sub_plans, context.catalog);
+    let (steps, reads) = resolve_steps(&mut plan, &ids, &writers, sub_plans, tools);
     let instances = match role {
         PlanRole::Main | PlanRole::Template => plan.instances.len().max(1),
         PlanRole::Nested { .. } => 1,
@@ -285,7 +286,7 @@ fn resolve_steps(
     ids: &HashMap<StepId, u32, Hashing>,
     writers: &SlotWriters,
     sub_plans: Vec<Option<CheckedPlan>>,
-    catalog: &Catalog,
+    tools: Vec<Option<Arc<Tool>>>,
 ) -> (Vec<CheckedStep>, ReadKinds) {
     let mut kinds = ReadKinds::default();
     let mut resolve_read = |read: &mut Read| {
@@ -320,7 +321,7 @@ fn resolve_steps(
         resolve_node(node);
     }
     let mut resolved = Vec::with_capacity(sub_plans.len());
-    for (index, sub_plan) in (0_u32..).zip(sub_plans) {
+    for ((index, sub_plan), tool) in (0_u32..).zip(sub_plans).zip(tools) {
         let step = plan.steps.get_mut(index as usize);
         let nodes = step.into_iter().flat_map(Step::nodes_mut);
         nodes.for_each(&mut resolve_node);
@@ -331,20 +332,13 @@ fn resolve_steps(
         let dependencies = finder.find(index, step, sub_plan.as_ref());
         resolved.push(CheckedStep {
             index,
-            tool: tool(step, catalog),
+            tool: tool.map(|tool| tool.of_step(step)),
             plan: sub_plan,
             dependencies: dependencies.all,
             initial_dependencies: dependencies.initial,
         });
     }
     (resolved, kinds)
-}
-
-fn tool(step: &Step, catalog: &Catalog) -> Option<Arc<Tool>> {
-    match catalog.find(&step.tool()?.text) {
-        Lookup::Found(tool) => Some(tool.of_step(step)),
-        Lookup::Ambiguous(_) | Lookup::Unknown => None,
-    }
 }
 
 /// Returns the reads of slots that no step of the plan writes, including those of sub-plans that share the slots.

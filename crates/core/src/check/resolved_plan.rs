@@ -9,8 +9,8 @@ use super::reporter::{DiagnosticBatch, Reporter};
 use super::slot_writers::SlotWriters;
 use crate::expression::PatternBudget;
 use crate::plan::{
-    Action, Name, Node, OnError, Output, PlanCall, PlanTarget, Reference, SelfReference, SlotKind,
-    Source,
+    Action, InputKind, Name, Node, OnError, Output, PlanCall, PlanTarget, Reference, SelfReference,
+    SlotKind, Source,
 };
 use crate::{Code, Hashing, Object, Place, Plan, Sources, Step, StepId, Tool};
 
@@ -136,6 +136,19 @@ impl<'a> ResolvedPlan<'a> {
 
     pub(super) fn tool(&self, step: u32) -> Option<&'a Arc<Tool>> {
         self.resolved_steps.get(step as usize)?.tool.as_ref()
+    }
+
+    /// The kind of the input that `id` names, if it is no step.
+    pub(super) fn meant_input(&self, id: &StepId) -> Option<SlotKind> {
+        if self.ids.contains_key(id) {
+            return None;
+        }
+        let mut inputs = self.plan.inputs.iter();
+        let input = inputs.find(|input| *input.name == *id.as_str())?;
+        Some(match input.kind {
+            InputKind::Variable => SlotKind::Vars,
+            InputKind::Input => SlotKind::Inputs,
+        })
     }
 
     pub(super) fn sub_plan(&self, step: u32) -> Option<&'a CheckedPlan> {

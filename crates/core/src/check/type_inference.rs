@@ -190,7 +190,14 @@ impl<'a> TypeInference<'a> {
                 // In its own `until`, a step reads the output of one round.
                 Some(index) if Some(*index) == step => self.own_round(*index),
                 Some(index) => self.output_type(*index),
-                None => Type::Any,
+                // The name of an input without its root is reported, and means the input.
+                None => match self.resolved.meant_input(id) {
+                    Some(kind) => {
+                        let root = [Segment::Key(Arc::clone(id.text()))];
+                        return self.look_up_slot(kind, &[&root, path].concat());
+                    }
+                    None => Type::Any,
+                },
             },
             Source::Result(id) => match self.resolved.ids.get(id) {
                 Some(index) if Some(*index) == step => result_of(Type::Any),

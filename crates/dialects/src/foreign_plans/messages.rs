@@ -1,21 +1,46 @@
 //! Requests of MCP, and conversations with a model whose messages call tools.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+
 use planwright_core::Value;
+
+use crate::foreign_references::ReferenceNames;
 
 use super::{Translation, escaped, objects, step, waits};
 
-/// The translation of requests `{"method": "tools/call", "params": {"name", "arguments"}}`, one or a list.
+/// The translation of requests `{"method": "tools/call", "params": {"name", "arguments"}}`, one or a list. Texts may refer to a
+/// request by its id: `$1.result`.
 pub(super) fn requests(value: &Value) -> Option<Translation> {
     let single = std::slice::from_ref(value);
     let requests = value.as_list().unwrap_or(single);
-    let steps = requests.iter().enumerate().map(|(index, request)| {
+    let written = |request: &Value| match request.get("id")? {
+        Value::Text(id) => Some(id.to_string()),
+        number @ Value::Number(_) => Some(number.to_json()),
+        _ => None,
+    };
+    let written: Vec<Option<String>> = requests.iter().map(written).collect();
+    let ids: Vec<String> = (1..=requests.len())
+        .map(|at| format!("call_{at}"))
+        .collect();
+    let paths = written.iter().zip(&ids);
+    let paths = paths.filter_map(|(written, id)| Some((written.as_deref()?, Cow::from(&**id))));
+    let order = ids.iter().map(String::as_str).collect();
+    let names = ReferenceNames::of_paths(order, paths.collect(), HashMap::new());
+    let steps = requests.iter().zip(&ids).map(|(request, id)| {
         let is_call = request.get("method")?.as_text()? == "tools/call";
         let params = request.get("params").filter(|_| is_call)?;
-        call(
-            Value::text(format!("call_{}", index + 1)),
-            &with_server(params)?,
-            params.get("arguments"),
-        )
+        let tool = with_server(params)?;
+        let arguments = params.get("arguments");
+        let referring = arguments.and_then(|arguments| names.as_native(arguments));
+        Some(match referring {
+            Some(args) => step([
+                ("id", Some(Value::text(&**id))),
+                ("tool", Some(tool)),
+                ("args", Some(args)),
+            ]),
+            None => call(Value::text(&**id), &tool, arguments)?,
+        })
     });
     let form = if value.as_list().is_some() {
         "a list of requests of MCP"

@@ -6,6 +6,7 @@ mod arazzo;
 mod editors;
 mod general;
 mod jobs;
+mod kestra;
 mod messages;
 mod playbook;
 mod rules;
@@ -65,9 +66,17 @@ pub(crate) fn translated(value: &Value) -> Option<Translation> {
     state_machine::translation(value)
         .or_else(|| editors::translation(value))
         .or_else(|| arazzo::translation(value))
+        .or_else(|| kestra::translation(value))
         .or_else(|| jobs::translation(value))
         .or_else(|| workflows::translation(value))
         .or_else(|| stages::translation(value))
+        .or_else(|| {
+            stages::translation(
+                value
+                    .get("workflow")
+                    .filter(|_| has_only(value, &["workflow"]))?,
+            )
+        })
         .or_else(|| playbook::translation(value))
         .or_else(|| messages::requests(value))
         .or_else(|| messages::conversation(value))

@@ -97,6 +97,16 @@ fn is_play(play: &Value) -> bool {
         })
 }
 
+/// `text` without the `stdout` of results: what a tool prints is its output.
+fn without_streams(text: &str) -> String {
+    if !text.contains("{{") || text.contains("stdout_lines") {
+        return text.to_owned();
+    }
+    text.replace(" | map(attribute='stdout')", "")
+        .replace(" | map(attribute=\"stdout\")", "")
+        .replace(".stdout", "")
+}
+
 /// The translation of `[{"hosts": …, "tasks": […]}]`, of one play, or of the tasks alone.
 pub(super) fn translation(value: &Value) -> Option<Translation> {
     let form = "a playbook of Ansible";
@@ -174,7 +184,7 @@ impl Tasks {
         }
         fields.push(("tool".into(), Value::text(tool.replace('/', "."))));
         if args.as_object().is_some() {
-            fields.push(("args".into(), args.clone()));
+            fields.push(("args".into(), replaced(args, &without_streams)));
         }
         if let Some(list) = ["loop", "with_items"].iter().find_map(|key| task.get(key)) {
             fields.push(("for_each".into(), list.clone()));

@@ -33,7 +33,16 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
     let mut before: Option<Value> = None;
     for stage in stages {
         let inner = objects(STEPS.iter().find_map(|name| stage.get(name))?)?;
-        let known = ["name", "id", "parallel", "title", "description"];
+        // A stage waits for the one before it, which is what it needs.
+        let known = [
+            "name",
+            "id",
+            "parallel",
+            "title",
+            "description",
+            "needs",
+            "depends_on",
+        ];
         let known: Vec<&str> = STEPS.iter().chain(&known).copied().collect();
         has_only(stage, &known).then_some(())?;
         let is_parallel = match stage.get("parallel") {

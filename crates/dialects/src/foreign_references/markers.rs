@@ -106,8 +106,14 @@ const OUTPUT_FIELDS: [&str; 6] = [
 const PLAIN_OUTPUT_FIELDS: [&str; 4] = [".outputs", ".output", ".results", ".result"];
 
 /// The roots that other systems have for the output of the step before, in any case.
-const PREVIOUS_ROOTS: [&str; 7] = [
+const PREVIOUS_ROOTS: [&str; 13] = [
     "json",
+    "result",
+    "prev_result",
+    "previous_result",
+    "previous_output",
+    "observation",
+    "last_observation",
     "prev",
     "previous",
     "previous_step",
@@ -117,7 +123,9 @@ const PREVIOUS_ROOTS: [&str; 7] = [
 ];
 
 /// The members of [`PREVIOUS_ROOTS`] that begin a reference even without any sign around it.
-const PLAIN_PREVIOUS_ROOTS: [&str; 5] = [
+const PLAIN_PREVIOUS_ROOTS: [&str; 7] = [
+    "previous_result",
+    "previous_output",
     "prev",
     "previous",
     "previous_step",
@@ -174,6 +182,8 @@ pub(crate) struct ReferenceNames<'a> {
     inputs: HashMap<&'a str, String>,
     /// The path of the output of the step before the searched one.
     previous: Option<Cow<'a, str>>,
+    /// The position of the searched step.
+    position: usize,
     pub(super) form: ReferenceForm,
     is_native: bool,
 }
@@ -207,6 +217,7 @@ impl<'a> ReferenceNames<'a> {
             steps: order.iter().map(|id| (*id, path_of(id).into())).collect(),
             order,
             previous: None,
+            position: 0,
             inputs: names_of_loop.chain(inputs.iter().map(input_path)).collect(),
             form: ReferenceForm::NATIVE,
             is_native: true,
@@ -223,10 +234,17 @@ impl<'a> ReferenceNames<'a> {
             steps: paths,
             order,
             previous: None,
+            position: 0,
             inputs,
             form: ReferenceForm::NATIVE,
             is_native: true,
         }
+    }
+
+    /// The same names, with the output of the step `id` as the previous one.
+    pub(crate) fn with_previous(mut self, id: &str) -> Self {
+        self.previous = self.steps.get(id).cloned();
+        self
     }
 
     /// The bytes of the first marker in `text` that stands for a path alone, and the path.
@@ -282,6 +300,7 @@ impl<'a> ReferenceNames<'a> {
             steps,
             order: plan.steps.iter().map(|step| step.id.as_str()).collect(),
             previous: None,
+            position: 0,
             inputs,
             form,
             is_native: false,
@@ -290,6 +309,7 @@ impl<'a> ReferenceNames<'a> {
 
     /// The names, with the step before `index` as the previous one.
     pub(super) fn search_step(&mut self, index: usize) {
+        self.position = index;
         let previous = index
             .checked_sub(1)
             .and_then(|before| self.order.get(before));
@@ -494,7 +514,8 @@ impl<'a> ReferenceNames<'a> {
                 let is_whole = start == 0 && end == text.len();
                 // An id such as `S1` or `read_file` is no word of a sentence.
                 let is_of_id = |sign: char| sign.is_ascii_digit() || sign == '_';
-                let is_id = open == "{"
+                let is_brace = open.ends_with('{') || open.ends_with('[');
+                let is_id = is_brace
                     && path.starts_with(char::is_alphabetic)
                     && path.contains(is_of_id)
                     && self.steps.contains_key(path);
@@ -614,6 +635,9 @@ impl<'a> ReferenceNames<'a> {
             return self.step(&format!("{name}{rest}"), true);
         }
         if let Some(meaning) = self.previous_output(written) {
+            return Some(meaning);
+        }
+        if let Some(meaning) = self.numbered_call(written) {
             return Some(meaning);
         }
         let prefixed = PREFIXES

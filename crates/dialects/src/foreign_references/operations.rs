@@ -1,5 +1,7 @@
 //! Expressions of other systems in markers: operators, and the filters of templates.
 
+use std::borrow::Cow;
+
 use super::markers::{OUTPUT_CALLS, ReferenceNames};
 use super::paths::{path_length, split_name};
 use crate::native::{Language, expression_in, form_in};
@@ -17,6 +19,7 @@ pub(super) enum Certainty {
 impl ReferenceNames<'_> {
     /// The native expression for one of another system, if it names a step or an input, and the certainty of that.
     pub(super) fn expression(&self, written: &str) -> Option<(String, Certainty)> {
+        let written = &*without_pulls(written);
         let signs = |c: char| c.is_whitespace() || "-~#{}.=$@(!".contains(c);
         if let Some(meaning) = self.output_call(written) {
             return Some((meaning, Certainty::Certain));
@@ -141,6 +144,41 @@ impl ReferenceNames<'_> {
         self.paths(written, true).next()?;
         expression(false).or_else(|| expression(true))
     }
+}
+
+/// `written` with the name of the task in place of each `ti.xcom_pull(task_ids='a')`, the output of a task of Airflow.
+fn without_pulls(written: &str) -> Cow<'_, str> {
+    const PULL: &str = "xcom_pull(";
+    let mut found = Cow::from(written);
+    while let Some(at) = found.find(PULL) {
+        let inside = at + PULL.len();
+        let Some((name, end)) = found[inside..].find(')').and_then(|length| {
+            let mut arguments = found[inside..inside + length].split(',').map(str::trim);
+            let name = arguments.next()?;
+            let name = name
+                .trim_start_matches("task_ids")
+                .trim_start_matches([' ', '=']);
+            let name = name.trim_matches(['\'', '"', '[', ']']);
+            // Another key is another value of the task.
+            let is_output = arguments.all(|other| {
+                let (key, value) = other.split_once('=').unwrap_or(("key", other));
+                let value = value.trim().trim_matches(['\'', '"']);
+                key.trim() == "key" && value == "return_value"
+            });
+            let is_name = |sign: char| sign.is_alphanumeric() || "_-.".contains(sign);
+            let is_named = !name.is_empty() && name.chars().all(is_name) && is_output;
+            is_named.then(|| (name.to_owned(), inside + length + 1))
+        }) else {
+            break;
+        };
+        let holders = ["ti.", "task_instance."];
+        let holder = holders
+            .iter()
+            .find(|holder| found[..at].ends_with(**holder));
+        let start = at - holder.map_or(0, |holder| holder.len());
+        found.to_mut().replace_range(start..end, &name);
+    }
+    found
 }
 
 /// Returns true if an expression of another system is more than a path.

@@ -46,13 +46,13 @@ pub(super) fn numbered(text: &str) -> Option<(Range<usize>, &str, Option<&str>)>
     })
 }
 
-/// The first phrase in `text` that names a step: its bytes, and the name or the number of the step.
-pub(super) fn phrase(text: &str) -> Option<(Range<usize>, &str)> {
+/// The first phrase in `text` that names a step: its bytes, the name or the number of the step, and the field.
+pub(super) fn phrase(text: &str) -> Option<(Range<usize>, &str, Option<&str>)> {
     // Most texts have no bracket, and a search for each word is slow.
     let generated = text.contains('<').then(|| generated(text)).flatten();
     let found = generated.or_else(|| text.contains('(').then(|| call(text)).flatten());
-    if found.is_some() {
-        return found;
+    if let Some((range, step)) = found {
+        return Some((range, step, None));
     }
     if !text.contains(" of ") && !text.contains(" from ") {
         return None;
@@ -61,8 +61,8 @@ pub(super) fn phrase(text: &str) -> Option<(Range<usize>, &str)> {
         let start = text.find(open)?;
         let inside = start + open.len();
         let length = text[inside..].find(close)?;
-        let step = step_in(&text[inside..inside + length])?;
-        Some((start..inside + length + close.len(), step))
+        let (step, field) = step_in(&text[inside..inside + length])?;
+        Some((start..inside + length + close.len(), step, field))
     })
 }
 
@@ -107,21 +107,25 @@ pub(super) fn is_certain_phrase(written: &str) -> bool {
     written.starts_with("<GENERATED>-") || CALLS.iter().any(|call| written.starts_with(call))
 }
 
-/// The step that a phrase such as `the output of step 1` names.
-fn step_in(phrase: &str) -> Option<&str> {
+/// The step that a phrase such as `the output of step 1` or `datetime from step 1` names, and the field.
+fn step_in(phrase: &str) -> Option<(&str, Option<&str>)> {
     let mut words = phrase.split_whitespace().peekable();
     words.next_if(|word| word.eq_ignore_ascii_case("the"));
-    let output = words.next()?;
+    let output = words.next()?.trim_matches(['`', '\'', '"']);
     let relation = *words.peek()?;
-    if !OUTPUTS.contains(&&*output.to_lowercase()) || !matches!(relation, "of" | "from") {
-        return None;
+    matches!(relation, "of" | "from").then_some(())?;
+    let is_output = OUTPUTS.contains(&&*output.to_lowercase());
+    let is_of_name = |sign: char| sign.is_alphanumeric() || "_.[]".contains(sign);
+    let mut names_step = false;
+    while let Some(word) = words.next_if(|word| FILLERS.contains(word)) {
+        names_step |= word == "step";
     }
-    while words.next_if(|word| FILLERS.contains(word)).is_some() {}
+    // Only the word `step` tells a field from a word of a sentence.
+    (is_output || (names_step && output.chars().all(is_of_name))).then_some(())?;
     let step = words.next()?;
-    words
-        .next()
-        .is_none()
-        .then(|| step.trim_matches(['`', '\'', '"', '#']))
+    let field = (!is_output).then_some(output);
+    let step = step.trim_matches(['`', '\'', '"', '#']);
+    words.next().is_none().then_some((step, field))
 }
 
 #[cfg(test)]
@@ -152,9 +156,17 @@ mod tests {
     #[test]
     fn phrases_name_a_step() {
         let check = |text: &str, expected: Option<(&str, &str)>| {
-            let found = phrase(text).map(|(range, step)| (&text[range], step));
+            let found = phrase(text).map(|(range, step, field)| {
+                assert_eq!(field, text.contains("datetime").then_some("datetime"));
+                (&text[range], step)
+            });
             assert_eq!(found, expected, "{text}");
         };
+        check(
+            "<datetime from step 1>",
+            Some(("<datetime from step 1>", "1")),
+        );
+        check("<datetime from the office>", None);
         check("<output of step 1>", Some(("<output of step 1>", "1")));
         check(
             "see [the result from read]",

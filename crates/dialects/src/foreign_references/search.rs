@@ -215,7 +215,8 @@ impl PlanSearch<'_> {
         let is_certain = markers.iter().any(|marker| {
             let written = &text[marker.range.clone()];
             let is_all = is_whole && written.len() == text.len();
-            marker.is_certain && (is_all || has_path(written))
+            let is_named = has_path(written) || self.names.has_call(&marker.meaning);
+            marker.is_certain && (is_all || is_named)
         });
         markers.dedup_by(|one, other| text[one.range.clone()] == text[other.range.clone()]);
         for marker in markers {
@@ -249,6 +250,12 @@ fn has_path(written: &str) -> bool {
 }
 
 impl ReferenceNames<'_> {
+    /// Returns true if `meaning` is the id of a call, such as `call_1`: an API has made it, and no text has it by chance.
+    fn has_call(&self, meaning: &str) -> bool {
+        let is_of_id = |sign: char| sign.is_ascii_digit() || sign == '_';
+        (self.form.write)(meaning).is_none() && meaning.contains(is_of_id)
+    }
+
     /// The markers in `text`, in order.
     fn markers(&self, text: &str) -> Vec<Marker> {
         let mut found: Vec<Marker> = Vec::new();
@@ -268,7 +275,7 @@ impl ReferenceNames<'_> {
     }
 
     /// `value` with references in place of the markers that are certain; `None` if another text looks like a reference.
-    fn as_native(&self, value: &Value) -> Option<Value> {
+    pub(crate) fn as_native(&self, value: &Value) -> Option<Value> {
         Some(match value {
             Value::Text(text) => {
                 let markers = self.markers(text);

@@ -51,7 +51,7 @@ fn markers_of_other_systems() {
             "$(tasks.o.results.temp) is o.temp",
         ),
         ("<output of step 2>", "<output of step 2> is rows"),
-        ("see [the result of o]", "[the result of o] may be o"),
+        ("see [the result of o]", "[the result of o] is o"),
         ("{{city}}", "{{city}} is inputs.city"),
         ("{{ inputs.city }}", "{{ inputs.city }} is inputs.city"),
         ("{{v}}", "{{v}} is vars.v"),

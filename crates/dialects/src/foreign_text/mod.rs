@@ -9,6 +9,7 @@ mod table;
 mod toml_plans;
 mod values;
 mod xml;
+mod yaml_markers;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -32,7 +33,7 @@ pub(crate) fn diagnostics(text: &str) -> Option<Diagnostics> {
     }
     let code = fenced(text).unwrap_or(text);
     if let Some(problem) = yaml_problem(text, code) {
-        return Some([problem].into_iter().collect());
+        return Some(of_quoted_yaml(text, code).unwrap_or_else(|| [problem].into_iter().collect()));
     }
     if let Some((kind, found)) = plan_in(code) {
         let message = format!("the text is {kind}, and a plan is JSON or lines of calls");
@@ -52,6 +53,17 @@ fn yaml_problem(text: &str, code: &str) -> Option<Diagnostic> {
     read_yaml(text, part, ("", 0), &limits)
         .err()
         .map(|problem| *problem)
+}
+
+/// The diagnostics about `text`, whose `code` is a plan in YAML without the quotes around some of its markers.
+fn of_quoted_yaml(text: &str, code: &str) -> Option<Diagnostics> {
+    if code.len() > MAX_BYTES {
+        return None;
+    }
+    let value = yaml_value(&yaml_markers::with_quotes(code)?)?;
+    let found = reading(&value, extent(code, text))?;
+    let message = "the text is YAML, where a value with `{{…}}`, or with `${…}` inside of braces, has to stand in quotes";
+    Some(advice_of(Code::NotJson, message, &found, text))
 }
 
 /// The diagnostics about `text`, a plan in YAML with the fields of other systems, if all of it has a counterpart.

@@ -12,7 +12,7 @@ use planwright_core::plan::{
 use planwright_core::{Code, Diagnostic, EXTRACTION, StepId, Value};
 
 use super::foreign_expression::exact_form;
-use super::guesses::{expression_of, is_own_expression, on_error_word};
+use super::guesses::{expression_of, is_own_expression, on_error_word, without_markers};
 use super::keywords::{KINDS, METHODS, all};
 use super::parse::{
     NativeReader, bound, bound_of, choice, names, slot_kind, time, warn_about_reserved_id,
@@ -244,9 +244,13 @@ impl NativeReader<'_> {
             let message = format!("`{field}` is text, not a condition: {}", quote(text));
             let help = format!("write the condition as `\"{field}\": \"${{…}}\"`");
             let mut diagnostic = Diagnostic::error(Code::MalformedReference, message).help(help);
-            if let Some(exact) = &exact {
-                let help = format!("write the condition as `\"{field}\": \"${{{exact}}}\"`");
+            if let Some((exact, is_certain)) = &exact {
+                let written = format!("${{{exact}}}");
+                let help = format!("write the condition as `\"{field}\": \"{written}\"`");
                 diagnostic = diagnostic.help(help);
+                if *is_certain {
+                    diagnostic = diagnostic.fix(written);
+                }
             } else if is_expression {
                 let written = format!("${{{}}}", text.trim());
                 let help = format!("write the condition as `\"{field}\": \"{written}\"`");
@@ -259,7 +263,7 @@ impl NativeReader<'_> {
         let meant = if is_expression {
             text.trim().to_owned()
         } else {
-            exact?
+            exact?.0
         };
         let meant = Item {
             kind: ItemKind::Text(format!("${{{meant}}}").into()),
@@ -268,8 +272,8 @@ impl NativeReader<'_> {
         Some(lower(&meant, &mut self.templates()))
     }
 
-    /// The native form of the condition `text`; `None` if there is none.
-    fn meant_condition(&mut self, text: &str) -> Option<String> {
+    /// The native form of the condition `text`, and whether all of its operators have this meaning; `None` if there is none.
+    fn meant_condition(&mut self, text: &str) -> Option<(String, bool)> {
         let inside = text.trim();
         let stripped = inside
             .strip_prefix("{{")
@@ -282,8 +286,12 @@ impl NativeReader<'_> {
             stripped.trim().to_owned()
         };
         let own = expression_of(&joined).filter(|own| is_readable(own, &mut self.patterns));
-        let exact = own.or_else(|| exact_form(&joined, &mut self.patterns));
-        exact.or_else(|| is_expression(&joined).then_some(joined))
+        if let Some(own) = own {
+            return Some((own, true));
+        }
+        let exact = exact_form(&joined, &mut self.patterns);
+        let exact = exact.or_else(|| is_expression(&joined).then_some(joined));
+        exact.map(|exact| (exact, false))
     }
 
     /// The name that `as` gives to the item of a loop.
@@ -605,35 +613,6 @@ impl NativeReader<'_> {
             place: item.place,
         })
     }
-}
-
-/// `text` without the braces of its markers; `None` if one is in quotes, where it may be part of a text.
-fn without_markers(text: &str) -> Option<String> {
-    let mut joined = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("${") {
-        let (inside, after) = after.split_once('}')?;
-        joined.push_str(before);
-        let quote = before
-            .chars()
-            .next_back()
-            .filter(|c| matches!(c, '"' | '\''));
-        match quote {
-            // `'${a}' == 'b'` compares the value.
-            Some(quote) if after.starts_with(quote) => {
-                joined.pop();
-                joined.push_str(inside);
-                rest = &after[1..];
-            }
-            Some(_) => return None,
-            None => {
-                joined.push_str(inside);
-                rest = after;
-            }
-        }
-    }
-    joined.push_str(rest);
-    Some(joined)
 }
 
 /// Returns `retry` with a field that a step states, if it states it.

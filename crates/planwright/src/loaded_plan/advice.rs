@@ -45,8 +45,24 @@ pub(super) fn add_advised_edits(diagnostics: &mut Diagnostics, text: &str) {
         {
             let range = span.start + range.start..span.start + range.end;
             found.fixes = [TextEdit::new(range, replacement)].into();
+        } else if let Some(span) = span
+            && let Some((range, name)) = advised_key(found, text.get(..span.start))
+        {
+            found.fixes = [TextEdit::new(range, name)].into();
         }
     }
+}
+
+/// The name of an argument, the last word of the text `before` its value, and the one in place of it.
+fn advised_key<'a>(found: &'a Diagnostic, before: Option<&str>) -> Option<(Range<usize>, &'a str)> {
+    let advice = found.help.as_deref()?.strip_prefix("write `")?;
+    let (meant, written) = advice.strip_suffix('`')?.split_once("` in place of `")?;
+    let before = before.filter(|_| found.code == Code::MissingArgument)?;
+    let key = before.trim_end().strip_suffix([':', '='])?.trim_end();
+    let key = key.strip_suffix(['"', '\'']).unwrap_or(key);
+    let start = key.strip_suffix(written)?;
+    let is_word = start.ends_with(|sign: char| sign.is_alphanumeric() || sign == '_');
+    (!is_word).then_some((start.len()..key.len(), meant))
 }
 
 /// The plan in the native dialect that the advice for a reference of another system has.

@@ -193,6 +193,10 @@ fn the_only_value_of_advice_is_written() {
         r#""tool": "getSum", "args": {"a": 1, "b": 2}"#,
         Some(r#""tool": "get-sum", "args": {"a": 1, "b": 2}"#),
     );
+    check(
+        r#""tool": "get_current_time", "args": { "tz" : "UTC"}"#,
+        Some(r#""tool": "get_current_time", "args": { "timezone" : "UTC"}"#),
+    );
     check(r#""tool": "read_graphs""#, None);
 }
 

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::plan::Segment;
-use crate::schema::{Compatibility, Type};
+use crate::check::resolved_plan::ResolvedPlan;
+use crate::expression::print_path;
+use crate::plan::{Reference, Segment, Source};
+use crate::schema::{Compatibility, ObjectType, Type};
 use crate::{Schema, Value};
 
 /// Words of other systems for the roots of references.
@@ -183,6 +185,20 @@ pub(super) fn replaced(text: &str, written: &str, meant: &str) -> String {
     }
 }
 
+/// The text of `reference` with the roots of inputs where they are missing.
+pub(super) fn meant_text(resolved: &ResolvedPlan<'_>, reference: &Reference) -> String {
+    let mut text = reference.text.to_string();
+    reference.each_read(&mut |read| {
+        if let Source::Step(id) = &read.source
+            && let Some(kind) = resolved.meant_input(id)
+        {
+            let written = format!("{id}{}", print_path(&read.path));
+            text = replaced(&text, &written, &format!("{kind}.{written}"));
+        }
+    });
+    text
+}
+
 /// The hint for the reference `text` to a word, or to a field of it, that is the position of a loop's item in other systems.
 pub(super) fn position_advice(text: &str, word: &str, path: &[Segment]) -> Option<String> {
     let (written, meant) = match path {
@@ -316,19 +332,42 @@ fn fitted(wanted: &Type, value: &Value, depth: usize) -> Option<Value> {
         (Type::List(_), Value::Text(_) | Value::Number(_) | Value::Bool(_) | Value::Object(_)) => {
             Value::list([fitted(&wanted.item(0), value, depth + 1)?])
         }
-        (Type::Object(_), Value::Object(fields)) => {
+        (Type::Object(object), Value::Object(fields)) => {
             let fields = fields.iter().map(|(key, field)| {
-                let field = match wanted.property(key) {
+                let keys = || fields.keys().map(|key| &**key);
+                let meant = renamed_field(object, keys, key);
+                let key = meant.unwrap_or_else(|| Arc::clone(key));
+                let field = match wanted.property(&key) {
                     Some(wanted) => fitted(&wanted, field, depth + 1)?,
                     None => field.clone(),
                 };
-                Some((Arc::clone(key), field))
+                Some((key, field))
             });
             Value::object(fields.collect::<Option<Vec<_>>>()?)
         }
         _ => return None,
     };
     fits(&found).then_some(found)
+}
+
+/// The missing field of `object` that the unknown field `written` among `keys` certainly stands for.
+pub(super) fn renamed_field<'k, K: Iterator<Item = &'k str>>(
+    object: &ObjectType,
+    keys: impl Fn() -> K,
+    written: &str,
+) -> Option<Arc<str>> {
+    if object.properties.contains_key(written) {
+        return None;
+    }
+    let required = object.properties.iter();
+    let missing = required
+        .filter(|(name, property)| property.required && !keys().any(|key| key == &***name))
+        .map(|(name, _)| name);
+    let mut meant = missing.filter(|name| is_related(written, name));
+    let only = meant.next().filter(|_| meant.next().is_none())?;
+    let unknown = keys().filter(|key| !object.properties.contains_key(*key));
+    let is_alone = unknown.filter(|key| is_related(key, only)).count() == 1;
+    is_alone.then(|| Arc::clone(only))
 }
 
 /// The items of a list in a text: the JSON of a list, or words with commas or line breaks between them.

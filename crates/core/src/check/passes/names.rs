@@ -8,9 +8,7 @@ use crate::check::reporter::{Reporter, name_list};
 use crate::check::resolved_plan::ResolvedPlan;
 use crate::expression::function::foreign_word;
 use crate::plan::{Action, Name, Output, Step};
-use crate::{
-    Catalog, Code, Diagnostic, EXTRACTION, Lookup, Place, Severity, StepId, Tool, ToolName,
-};
+use crate::{Catalog, Code, EXTRACTION, Lookup, Place, Plan, Severity, StepId, Tool, ToolName};
 
 /// Maximum number of differing letters in a name that counts as mistyped.
 const MAX_TYPING_ERROR: usize = 2;
@@ -28,7 +26,11 @@ const MODELS: [&str; 8] = [
 ];
 
 /// Names that other systems have for steps that a plan has in another form, with spaces between them, and that form.
-const INSTEAD: [(&str, &str); 4] = [
+const INSTEAD: [(&str, &str); 5] = [
+    (
+        "final_answer finalanswer finish final_response finalresponse answer respond submit_answer",
+        "leave the step out, and write what it gives as the `output` of the plan: `\"output\": \"${STEP.FIELD}\"`",
+    ),
     (
         "human_approval humanapproval ask_user askuser ask_human user_confirmation request_approval wait_for_approval confirm approval",
         "leave the step out, and write `\"approval\": true` in the steps that wait for it: a person sees each call with its arguments, and decides",
@@ -78,12 +80,7 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
     }
     check_ids(resolved, reporter);
     check_instances(resolved, reporter);
-    for (index, step) in resolved.steps() {
-        if let Action::Tool(name) = &step.action
-            && resolved.tool(index).is_none()
-        {
-            check_tool(resolved, step, name, reporter);
-        }
+    for step in &resolved.plan.steps {
         for name in &step.after {
             let describe = || format!("the step `{}` waits for", step.id);
             check_step_name(resolved, name, describe, reporter);
@@ -94,6 +91,31 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
             check_step_name(resolved, name, || "the output selects".to_owned(), reporter);
         }
     }
+}
+
+/// Finds the tool of each step, and reports names that lead to none. A misspelt name becomes that of the tool, so that the other
+/// passes find all that is wrong with the call at once.
+pub(in crate::check) fn resolve_tools(
+    plan: &mut Plan,
+    catalog: &Catalog,
+    reporter: &mut Reporter<'_>,
+) -> Vec<Option<Arc<Tool>>> {
+    let tool = |step: &mut Step| {
+        if let Lookup::Found(tool) = catalog.find(&step.tool()?.text) {
+            return Some(tool);
+        }
+        let place = step.place;
+        let Action::Tool(name) = &mut step.action else {
+            return None;
+        };
+        let meant = report_tool(&step.id, place, name, catalog, reporter)?;
+        let Lookup::Found(tool) = catalog.find(&meant) else {
+            return None;
+        };
+        name.text = meant.into();
+        Some(tool)
+    };
+    plan.steps.iter_mut().map(tool).collect()
 }
 
 /// Suggests a name for an unknown step.
@@ -171,77 +193,85 @@ fn check_instances(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
     }
 }
 
-fn check_tool(resolved: &ResolvedPlan<'_>, step: &Step, name: &Name, reporter: &mut Reporter<'_>) {
-    let catalog = resolved.context.catalog;
+/// Reports the name of no tool, and returns that of the tool if only the spelling differs.
+fn report_tool(
+    step: &StepId,
+    step_place: Place,
+    name: &Name,
+    catalog: &Catalog,
+    reporter: &mut Reporter<'_>,
+) -> Option<String> {
     // Some dialects know only the places of steps.
     let is_placed = name.place != Place::NOWHERE;
-    let place = if is_placed { name.place } else { step.place };
-    match catalog.find(&name.text) {
-        Lookup::Found(_) => {}
+    let place = if is_placed { name.place } else { step_place };
+    let unknown = || format!("there is no tool `{}`", name.text);
+    let (code, message, help) = match catalog.find(&name.text) {
+        Lookup::Found(_) => return None,
         Lookup::Ambiguous(tools) => {
             let names = unambiguous_names(catalog, &tools);
-            let diagnostic = reporter
-                .error(
-                    Code::AmbiguousTool,
-                    place,
-                    catalog.ambiguity(&name.text, &tools),
-                )
-                .help(match tools.as_slice() {
-                    [_] => format!("write `{names}` if that tool is meant"),
-                    _ => format!("write one of `{names}`"),
-                });
-            reporter.push(diagnostic);
+            let help = match tools.as_slice() {
+                [_] => format!("write `{names}` if that tool is meant"),
+                _ => format!("write one of `{names}`"),
+            };
+            (Code::AmbiguousTool, catalog.ambiguity(&name.text, &tools), help)
         }
         // A model that knows the gateway's tools may try to nest plans this way.
-        Lookup::Unknown if PLAN_TOOLS.contains(&&*name.text) => {
-            let diagnostic = reporter
-                .error(
-                    Code::NestedPlanTool,
-                    place,
-                    format!("a plan cannot call the plan tool `{}`", name.text),
-                )
-                .help("write the steps of the inner plan into this one");
-            reporter.push(diagnostic);
-        }
-        Lookup::Unknown if &*name.text == EXTRACTION => {
-            let diagnostic = reporter
-                .error(
-                    Code::UnknownTool,
-                    place,
-                    format!("there is no model that could extract data in `{}`", step.id),
-                )
-                .help("configure one as for planning: `[model]` in your own planwright.toml");
-            reporter.push(diagnostic);
-        }
-        Lookup::Unknown if MODELS.contains(&&*name.text) => {
-            let diagnostic = reporter
-                .error(
-                    Code::UnknownTool,
-                    place,
-                    format!("there is no tool `{}`: a plan calls tools, not the model", name.text),
-                )
-                .help("give the values to the model in `output`, or let a step with `extract` take data out of a text");
-            reporter.push(diagnostic);
-        }
-        Lookup::Unknown => {
-            let diagnostic = reporter.error(
-                Code::UnknownTool,
-                place,
-                format!("there is no tool `{}`", name.text),
-            );
-            let of_server = with_server(&name.text, catalog);
-            let mut diagnostic = match instead_of_tool(&name.text) {
-                Some(help) => diagnostic.help(help),
-                None => match of_server {
-                    Some(tool) => diagnostic.help(format!("write `{tool}`")).fix(tool),
-                    None => suggest_tools(diagnostic, name, catalog, reporter),
-                },
-            };
-            if !is_placed {
-                // The fix would replace the whole step.
-                diagnostic.fix = None;
+        Lookup::Unknown if PLAN_TOOLS.contains(&&*name.text) => (
+            Code::NestedPlanTool,
+            format!("a plan cannot call the plan tool `{}`", name.text),
+            "write the steps of the inner plan into this one".to_owned(),
+        ),
+        Lookup::Unknown if &*name.text == EXTRACTION => (
+            Code::UnknownTool,
+            format!("there is no model that could extract data in `{step}`"),
+            "configure one as for planning: `[model]` in your own planwright.toml".to_owned(),
+        ),
+        Lookup::Unknown if MODELS.contains(&&*name.text) => (
+            Code::UnknownTool,
+            format!("{}: a plan calls tools, not the model", unknown()),
+            "give the values to the model in `output`, or let a step with `extract` take data out of a text".to_owned(),
+        ),
+        Lookup::Unknown => match instead_of_tool(&name.text) {
+            Some(help) => (Code::UnknownTool, unknown(), help.to_owned()),
+            None => {
+                let advice = match with_server(&name.text, catalog) {
+                    Some(tool) => ToolAdvice {
+                        help: format!("write `{tool}`"),
+                        fix: Some(tool.clone()),
+                        meant: Some(tool),
+                    },
+                    None => suggest_tools(name, catalog, reporter),
+                };
+                let mut diagnostic = reporter
+                    .error(Code::UnknownTool, place, unknown())
+                    .help(advice.help);
+                // Without a place, the fix would replace the whole step.
+                if let Some(fix) = advice.fix.filter(|_| is_placed) {
+                    diagnostic = diagnostic.fix(fix);
+                }
+                reporter.push(diagnostic);
+                return advice.meant;
             }
-            reporter.push(diagnostic);
+        },
+    };
+    reporter.push(reporter.error(code, place, message).help(help));
+    None
+}
+
+/// Advice about the name of no tool.
+struct ToolAdvice {
+    help: String,
+    fix: Option<String>,
+    /// The tool whose name it is in another spelling.
+    meant: Option<String>,
+}
+
+impl ToolAdvice {
+    fn new(help: String) -> Self {
+        Self {
+            help,
+            fix: None,
+            meant: None,
         }
     }
 }
@@ -271,13 +301,8 @@ fn with_server(written: &str, catalog: &Catalog) -> Option<String> {
         .then(|| catalog.unambiguous_name(tool))
 }
 
-/// Adds the tool that was probably meant, or else a list of tools.
-fn suggest_tools(
-    diagnostic: Diagnostic,
-    name: &Name,
-    catalog: &Catalog,
-    reporter: &Reporter<'_>,
-) -> Diagnostic {
+/// Suggests the tool that was probably meant, or else a list of tools.
+fn suggest_tools(name: &Name, catalog: &Catalog, reporter: &Reporter<'_>) -> ToolAdvice {
     let owner = catalog.servers().owner(&name.text);
     // A name that a server owns cannot mean a tool of another server.
     let candidates = || {
@@ -287,7 +312,7 @@ fn suggest_tools(
     if let Some(owner) = owner
         && candidates().next().is_none()
     {
-        return diagnostic.help(format!(
+        return ToolAdvice::new(format!(
             "the name belongs to the server `{owner}`, which has no known tools"
         ));
     }
@@ -302,16 +327,25 @@ fn suggest_tools(
     let known = bare.chain(qualified.iter().map(ToolName::as_str));
     let Some((distance, near)) = reporter.nearest_with_distance(&name.text, known) else {
         let similar = same_words(&name.text, catalog, candidates());
-        if !similar.is_empty() {
-            let one_of = if similar.len() == 1 { "" } else { "one of " };
-            let similar = similar.join("`, `");
-            return diagnostic.help(format!("did you mean {one_of}`{similar}`?"));
+        match similar.as_slice() {
+            [] => {}
+            [one] => {
+                return ToolAdvice {
+                    meant: Some(one.clone()),
+                    ..ToolAdvice::new(format!("did you mean `{one}`?"))
+                };
+            }
+            _ => {
+                let similar = similar.join("`, `");
+                return ToolAdvice::new(format!("did you mean one of `{similar}`?"));
+            }
         }
         let names: Vec<String> = candidates()
             .map(|tool| catalog.shortest_name(tool))
             .collect();
         let help = name_list("tools", names.iter().map(String::as_str));
-        return diagnostic.help(help.unwrap_or_else(|| "no server offers a tool".to_owned()));
+        let help = help.unwrap_or_else(|| "no server offers a tool".to_owned());
+        return ToolAdvice::new(help);
     };
     // No fix is offered here, since the tool is another one.
     if let Some(suggested) = read_only_suggestion(
@@ -321,15 +355,20 @@ fn suggest_tools(
         candidates(),
         reporter,
     ) {
-        return diagnostic.help(format!("did you mean `{suggested}`?"));
+        return ToolAdvice::new(format!("did you mean `{suggested}`?"));
     }
     match catalog.find(near) {
         Lookup::Ambiguous(tools) => {
             let names = unambiguous_names(catalog, &tools);
-            diagnostic.help(format!("did you mean one of `{names}`?"))
+            ToolAdvice::new(format!("did you mean one of `{names}`?"))
         }
         Lookup::Found(_) | Lookup::Unknown => {
-            diagnostic.help(format!("did you mean `{near}`?")).fix(near)
+            let is_spelling = distance <= MAX_TYPING_ERROR || words(&name.text) == words(near);
+            ToolAdvice {
+                help: format!("did you mean `{near}`?"),
+                fix: Some(near.to_owned()),
+                meant: is_spelling.then(|| near.to_owned()),
+            }
         }
     }
 }

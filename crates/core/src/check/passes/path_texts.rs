@@ -200,7 +200,7 @@ impl<'a, 'p> PathTextPass<'a, 'p> {
         } else {
             Severity::Warning
         };
-        let id = text.split('.').next().unwrap_or_default();
+        let id = text.split(['.', '[']).next().unwrap_or_default();
         let help = match lookup {
             PathLookup::Found(_) => format!("write `${{{text}}}`"),
             PathLookup::Unknown => format!(
@@ -212,17 +212,17 @@ impl<'a, 'p> PathTextPass<'a, 'p> {
                 };
                 let names = || known.names().map(|name| &**name);
                 match reporter.nearest(written, names()) {
-                    Some(near) => {
+                    Some(near) if !text.contains('[') => {
                         let mut parts: Vec<&str> = text.split('.').collect();
                         if let Some(part) = parts.get_mut(matched + 1) {
                             *part = near;
                         }
                         format!("write `${{{}}}`", parts.join("."))
                     }
-                    None if is_in_output => reporter
+                    Some(_) | None if is_in_output => reporter
                         .advice(written, "fields", names())
                         .unwrap_or_else(|| format!("write `${{{text}}}`")),
-                    None => return,
+                    Some(_) | None => return,
                 }
             }
         };
@@ -237,17 +237,35 @@ impl<'a, 'p> PathTextPass<'a, 'p> {
         reporter.push(diagnostic);
     }
 
-    /// The step and the path that `text` names: `w.humidity`.
+    /// The step and the path that `text` names: `w.humidity`, `w.rows[0].name`.
     fn path_in(&self, text: &str) -> Option<(u32, Vec<Segment>)> {
-        let (id, rest) = text.split_once('.').filter(|_| text.len() <= MAX_LENGTH)?;
+        let end = text.find(['.', '[']).filter(|_| text.len() <= MAX_LENGTH)?;
+        let (id, rest) = text.split_at(end);
         let is_name = |part: &str| {
             part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
                 && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         };
-        rest.split('.').all(is_name).then_some(())?;
+        let mut segments = Vec::new();
+        // A list such as `w[0]` alone is also the name of something else.
+        rest.contains('.').then_some(())?;
+        for part in rest.strip_prefix('.').unwrap_or(rest).split('.') {
+            let mut places = part.split('[');
+            let name = places.next()?;
+            let is_first = segments.is_empty() && rest.starts_with('[');
+            if is_name(name) {
+                segments.push(Segment::Key(name.into()));
+            } else if !(is_first && name.is_empty()) {
+                return None;
+            }
+            for place in places {
+                segments.push(match place.strip_suffix(']')? {
+                    "*" => Segment::Each,
+                    number => Segment::Index(number.parse::<u32>().ok()?.into()),
+                });
+            }
+        }
         let index = self.resolved.ids.get(&StepId::new(id))?;
-        let segments = rest.split('.').map(|part| Segment::Key(part.into()));
-        Some((*index, segments.collect()))
+        Some((*index, segments))
     }
 }
 

@@ -286,6 +286,12 @@ pub(super) fn text_advice(wanted: &Type, written: &str, found: &Type) -> Option<
             "to run the step for each item, write `\"for_each\": \"{text}\"` and `${{item}}` here"
         ));
     }
+    if let Type::List(list) = wanted
+        && list.items.accepts(found) == Compatibility::Yes
+        && !text.contains(['"', '`', '…'])
+    {
+        return Some(format!("write `[\"{text}\"]` for a list with this item"));
+    }
     if *found == Type::Boolean
         && let Some(advice) = default_advice(&text)
         && [" ?? '", " ?? \""].iter().any(|sign| advice.contains(sign))

@@ -312,9 +312,9 @@ fn other_diagnostics_are_reported_as_well() {
         ],
     );
     refused(
-        r#"{"id": "s", "tool": "gone", "positional": ["${s}"]}"#,
+        r#"{"id": "s", "tool": "elsewhere", "positional": ["${s}"]}"#,
         &[
-            "PW0201 at /steps/0/tool: there is no tool `gone` (did you mean `none`?)",
+            "PW0201 at /steps/0/tool: there is no tool `elsewhere` (the tools are `any`, `nested`, `none`, `search`)",
             "PW0301 at /steps/0/positional/0: the step `s` waits for itself (remove its reference to itself)",
         ],
     );

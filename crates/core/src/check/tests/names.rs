@@ -115,6 +115,23 @@ fn a_near_tool_is_offered_as_a_fix() {
 }
 
 #[test]
+fn a_call_of_a_misspelt_tool_is_checked_like_one_of_the_tool_itself() {
+    let fixture = CheckFixture::with_tools(
+        r#"{"get_weather": {"in": {
+            "type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"], "additionalProperties": false
+        }}}"#,
+    );
+    fixture.expect(
+        r#"{"steps": [{"id": "a", "tool": "getWeather", "args": {"town": "Oslo"}}]}"#,
+        &[
+            "PW0201 at /steps/0/tool: there is no tool `getWeather` (did you mean `get_weather`?)",
+            "PW0502 at /steps/0/args: the tool `get_weather` needs the argument `city` (it takes text)",
+            "PW0503 at /steps/0/args/town: the tool `get_weather` has no parameter `town` (the only parameter is `city`)",
+        ],
+    );
+}
+
+#[test]
 fn steps() {
     let fixture = CheckFixture::with_tools(r#"{"t": {}}"#);
     fixture.expect(

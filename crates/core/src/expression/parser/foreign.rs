@@ -164,7 +164,11 @@ impl<'t> Parser<'t> {
                 if name.is_empty() || rest.starts_with("||") {
                     return None;
                 }
-                let hint = if function::method(name).is_some() {
+                // A filter with arguments says more than its name.
+                let behind = filter.get(name.len()..)?.trim();
+                let hint = if !behind.is_empty() {
+                    function::foreign_form(name)
+                } else if function::method(name).is_some() {
                     shown(format!("{}.{name}()", before.trim()))
                 } else if function::global(name).is_some() {
                     shown(format!("{name}({})", before.trim()))

@@ -59,6 +59,9 @@ pub(super) fn tool_in(fields: &[(&str, &Value)]) -> Option<(usize, String)> {
     let has_args = fields.iter().any(|(key, value)| {
         means(key, Meaning::Args) && matches!(value, Value::Object(_) | Value::List(_))
     });
+    let is_named = fields.iter().any(|(key, value)| {
+        matches!(&*normal(key), "id" | "name" | "step") && value.as_text().is_some()
+    });
     for word in TOOLS {
         let Some(at) = fields.iter().position(|(key, _)| normal(key) == word) else {
             continue;
@@ -66,8 +69,14 @@ pub(super) fn tool_in(fields: &[(&str, &Value)]) -> Option<(usize, String)> {
         let value = fields[at].1;
         let named = |text: &str| {
             let qualified = qualified_name(text);
-            let is_certain =
-                CERTAIN_TOOLS.contains(&word) || server.is_some() || (word == "name" && has_args);
+            // Beside an action with arguments, a name is that of the step.
+            let is_action = has_args
+                && is_named
+                && matches!(word, "action" | "operation" | "op" | "do" | "run");
+            let is_certain = CERTAIN_TOOLS.contains(&word)
+                || server.is_some()
+                || is_action
+                || (word == "name" && has_args);
             let name = qualified
                 .or_else(|| tool_name(text).filter(|name| is_certain && !is_kind(name)))?;
             Some(match server {

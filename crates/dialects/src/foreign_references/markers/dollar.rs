@@ -18,7 +18,8 @@ impl ReferenceNames<'_> {
         {
             // A tool may take a JSONPath, but hardly one that begins with the name of a step.
             let root = path.split(['.', '[']).next().unwrap_or_default();
-            let is_step = self.is_native && (root == "steps" || self.steps.contains_key(root));
+            let is_step = self.is_native
+                && (matches!(root, "steps" | "inputs" | "item") || self.steps.contains_key(root));
             let is_certain = path.contains(['*', '?', '(']) || is_step;
             return Some(Marker::new(0..text.len(), meaning, is_certain));
         }

@@ -1,7 +1,7 @@
 //! Markers that are phrases in brackets.
 
 use super::{Marker, ReferenceNames};
-use crate::foreign_references::paths::path_length;
+use crate::foreign_references::paths::{path_length, split_name, strip_prefix_any_case};
 use crate::foreign_references::phrases::{is_certain_phrase, numbered, phrase};
 
 impl ReferenceNames<'_> {
@@ -11,9 +11,6 @@ impl ReferenceNames<'_> {
         text: &str,
         is_apart: impl Fn(usize) -> bool,
     ) -> Option<Marker> {
-        if !self.is_native {
-            return None;
-        }
         if let Some((range, number, field)) = numbered(text)
             && let Some(output) = self.output_of(number)
         {
@@ -21,8 +18,9 @@ impl ReferenceNames<'_> {
             let is_certain = field.is_some() || range == (0..text.len());
             return is_apart(range.start).then(|| Marker::new(range, meaning, is_certain));
         }
-        let (mut range, name) = phrase(text)?;
-        let meaning = self.output_of(name)?;
+        let (mut range, name, field) = phrase(text)?;
+        let output = self.output_of(name)?;
+        let meaning = field.map_or(output.clone(), |field| format!("{output}.{field}"));
         let is_call = is_certain_phrase(&text[range.clone()]);
         let rest = if is_call {
             path_length(&text[range.end..])
@@ -31,8 +29,27 @@ impl ReferenceNames<'_> {
         };
         let meaning = meaning + &text[range.end..range.end + rest];
         range.end += rest;
-        let is_certain = is_call || range == (0..text.len());
+        let is_named = self.steps.contains_key(name);
+        let is_certain = is_call || is_named || field.is_some() || range == (0..text.len());
         is_apart(range.start).then(|| Marker::new(range, meaning, is_certain))
+    }
+
+    /// The path of the output of a call that is named by its number, `tool_call_1.x`, and is before the searched step.
+    pub(super) fn numbered_call(&self, written: &str) -> Option<String> {
+        let (root, rest) = split_name(written);
+        if !self.is_native || self.steps.contains_key(root) || self.inputs.contains_key(root) {
+            return None;
+        }
+        let words = ["tool_call_", "toolcall_", "call_", "step_"];
+        let number = words
+            .iter()
+            .find_map(|word| strip_prefix_any_case(root, word))?;
+        let position = number.parse::<usize>().ok()?.checked_sub(1)?;
+        let id = self
+            .order
+            .get(position)
+            .filter(|_| position < self.position)?;
+        self.step(&format!("{id}{rest}"), true)
     }
 
     /// The path of the output of the step `name`, which may be its number from 1 on.

@@ -10,6 +10,7 @@ mod statement;
 pub(super) mod values;
 mod words;
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
@@ -21,6 +22,7 @@ use self::statement::CallStatement;
 pub(super) use self::words::{calls_tool, invoked, without_client};
 use crate::dialect::Dialect;
 use crate::document::{ReadLimits, quote, read_lines};
+use crate::foreign_references::ReferenceNames;
 use crate::lowering::lines::{line_at, next_line, unchecked_fields};
 use crate::native::lines::{Lines, is_prose, to_json};
 
@@ -235,6 +237,17 @@ impl<'a> Rewriter<'a> {
         self.found
     }
 
+    /// The JSON `input` with references in place of words such as `{observation.field}`; `None` if it has none.
+    fn with_observations(&self, input: &str) -> Option<String> {
+        let value = Value::from_json(input).ok()?;
+        let order: Vec<&str> = self.order.iter().map(String::as_str).collect();
+        let paths = order.iter().map(|id| (*id, Cow::from(*id))).collect();
+        let names = ReferenceNames::of_paths(order, paths, HashMap::new());
+        let names = names.with_previous(self.order.last()?);
+        let referring = names.as_native(&value)?;
+        (referring != value).then(|| referring.to_json())
+    }
+
     /// Returns true if each step refers to all steps of the statement before.
     fn is_chain(&self) -> bool {
         let text = rewritten(self.text, &self.found);
@@ -283,6 +296,9 @@ impl<'a> Rewriter<'a> {
             let mut input = input.trim().to_owned();
             for (text, id) in &self.observations {
                 input = input.replace(text, &format!("${{{id}}}"));
+            }
+            if let Some(referring) = self.with_observations(&input) {
+                input = referring;
             }
             let call = format!("{tool}({input})");
             let statement = CallStatement::read(&call, &self.ids)?;

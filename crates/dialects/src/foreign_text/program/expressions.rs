@@ -7,6 +7,7 @@ use super::syntax::{
     Comprehension, Expression, FunctionDefinition, FunctionParameter, ProgramArgument, Statement,
 };
 use super::tokens::{ProgramToken, StringPart, TokenKind, tokens};
+use crate::foreign_text::calls::calls_tool;
 
 /// The maximum depth of an expression, and of blocks in blocks.
 pub(super) const MAX_DEPTH: usize = 40;
@@ -642,6 +643,34 @@ fn deferred_call(function: Expression, mut arguments: Vec<ProgramArgument>) -> E
             inner => Expression::Call(Expression::Call(inner.into(), options).into(), arguments),
         },
         Expression::Field(of, method) if method == "result" && arguments.is_empty() => *of,
-        other => Expression::Call(other.into(), arguments),
+        other => {
+            let is_caller = other.dotted().last().is_some_and(|last| calls_tool(last));
+            let named = is_caller.then(|| named_tool(&arguments)).flatten();
+            Expression::Call(other.into(), named.unwrap_or(arguments))
+        }
     }
+}
+
+/// The name and the arguments of the tool in `callTool({name: "echo", arguments: {…}})`; `None` if the object has more.
+fn named_tool(arguments: &[ProgramArgument]) -> Option<Vec<ProgramArgument>> {
+    let [
+        ProgramArgument {
+            name: None,
+            value: Expression::Object(fields),
+        },
+    ] = arguments
+    else {
+        return None;
+    };
+    let field = |names: &[&str]| {
+        let mut fields = fields.iter().filter(|(key, _)| names.contains(&&**key));
+        fields.next().map(|(_, value)| value.clone())
+    };
+    let tool = field(&["name", "tool", "toolName", "tool_name"])?;
+    let given = field(&["arguments", "args", "input", "params", "parameters"]);
+    tool.as_text()?;
+    (fields.len() == 1 + usize::from(given.is_some())).then_some(())?;
+    let given = given.unwrap_or_else(|| Expression::Object(Vec::new()));
+    let unnamed = |value| ProgramArgument { name: None, value };
+    Some(vec![unnamed(tool), unnamed(given)])
 }

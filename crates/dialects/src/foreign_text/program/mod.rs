@@ -563,6 +563,9 @@ impl Builder {
         if surrounds(condition) && other.is_empty() {
             return self.statements(body);
         }
+        if let Some((name, chosen)) = self.chosen(condition, body, other) {
+            return self.assign(&[name], &chosen);
+        }
         let condition = self.condition(condition)?;
         let before = self.names.clone();
         let order = self.order();
@@ -580,6 +583,36 @@ impl Builder {
         done?;
         self.add_order(after_then);
         self.merge(&before, then)
+    }
+
+    /// The only name that the branches assign, and its value as one expression; `None` if a branch does more, or calls a tool.
+    fn chosen(
+        &self,
+        condition: &Expression,
+        body: &[Statement],
+        other: &[Statement],
+    ) -> Option<(String, Expression)> {
+        let value = |branch: &[Statement]| match branch {
+            [Statement::Assign(names, value)] => match names.as_slice() {
+                [name] if !self.calls_tool(value) && self.guarded_call(value).is_none() => {
+                    Some((name.clone(), value.clone()))
+                }
+                _ => None,
+            },
+            [Statement::If(condition, body, other)] => self.chosen(condition, body, other),
+            _ => None,
+        };
+        let (name, then) = value(body)?;
+        let otherwise = match other {
+            [] if self.is_known(&name) => Expression::Name(name.clone()),
+            _ => value(other).filter(|(other, _)| *other == name)?.1,
+        };
+        let is_empty_list = |value: &Expression| *value == Expression::List(Vec::new());
+        if is_empty_list(&then) || is_empty_list(&otherwise) {
+            return None;
+        }
+        let choice = Expression::Choice(condition.clone().into(), then.into(), otherwise.into());
+        Some((name, choice))
     }
 
     /// Assigns each name its value from the branch that has run: `then`, or the current one.

@@ -10,6 +10,7 @@ mod operands;
 mod parser;
 mod tokens;
 
+use planwright_core::Value;
 use planwright_core::expression::{MAX_EXPRESSION_CHARS, PatternBudget};
 
 pub(super) use self::calls::numbers;
@@ -20,10 +21,30 @@ pub(super) fn exact_form(text: &str, patterns: &mut PatternBudget) -> Option<Str
     if text.chars().count() > MAX_EXPRESSION_CHARS {
         return None;
     }
-    let tokens = tokens::tokens(text)?;
-    let form = ForeignParser::new(&tokens).whole()?;
+    let form = match shell_default(text) {
+        Some(form) => form,
+        None => ForeignParser::new(&tokens::tokens(text)?).whole()?,
+    };
     let is_shown = form != text.trim() && !form.contains(['`', '\n']);
     (is_shown && super::reference::is_readable(&form, patterns)).then_some(form)
+}
+
+/// The form of a default of a shell, `a.b:-none`.
+fn shell_default(text: &str) -> Option<String> {
+    let (path, default) = text.split_once(":-")?;
+    let (path, default) = (path.trim(), default.trim());
+    let is_path = |sign: char| sign.is_alphanumeric() || "_-.[]".contains(sign);
+    // `${HOME:-/tmp}` is a part of a script.
+    if !path.contains('.') || !path.chars().all(is_path) || default.contains(['$', '\\']) {
+        return None;
+    }
+    let is_value = Value::from_json(default).is_ok();
+    let is_quoted = default.len() > 1 && default.starts_with('\'') && default.ends_with('\'');
+    Some(match is_value || is_quoted {
+        true => format!("{path} ?? {default}"),
+        false if default.contains('\'') => return None,
+        false => format!("{path} ?? '{default}'"),
+    })
 }
 
 /// The form of `text`, whose paths are those of this dialect; that is `text` itself if it is an expression here.

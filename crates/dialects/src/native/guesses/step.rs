@@ -291,9 +291,23 @@ impl Guesses<'_> {
         let name = entry.item.as_text().and_then(|text| bare_name(text));
         let name = name.unwrap_or_default();
         let path = path_of(&id.to_value().to_inserted_text());
-        let help = format!(
+        let mut help = format!(
             "leave it out: the output of a step has its id as its name, so write `${{{path}}}` for `${{{name}}}`"
         );
+        // A title or a number is no name in a text such as `{vienna.datetime}`.
+        if path.starts_with("steps[") {
+            let old = id.to_value().to_inserted_text();
+            help = format!(
+                "the output of a step has its id as its name: write `\"id\": \"{name}\"` in place of {}, also where a step waits for it, and leave this out",
+                quote(&old)
+            );
+            self.unknown(&entry, &help);
+            if let Some(id) = entries.iter_mut().find(|entry| &*entry.key == "id") {
+                id.item.kind = ItemKind::Text(name.as_str().into());
+            }
+            names.add(old.as_str().into(), name);
+            return;
+        }
         self.unknown(&entry, &help);
         if path != name {
             names.add(name.into(), path);

@@ -32,6 +32,43 @@ pub(crate) fn expression_in(text: &str, language: Language) -> Option<String> {
         .map(with_sizes)
 }
 
+/// `text` without the braces of its markers; `None` if one is in quotes, where it may be part of a text.
+pub(crate) fn without_markers(text: &str) -> Option<String> {
+    let mut joined = String::with_capacity(text.len());
+    let mut rest = text;
+    // The operators around a marker bind what is in it as a whole.
+    let grouped = |inside: &str| {
+        if inside.contains([' ', '?']) && inside.len() + "${}".len() < text.len() {
+            format!("({inside})")
+        } else {
+            inside.to_owned()
+        }
+    };
+    while let Some((before, after)) = rest.split_once("${") {
+        let (inside, after) = after.split_once('}')?;
+        joined.push_str(before);
+        let quote = before
+            .chars()
+            .next_back()
+            .filter(|c| matches!(c, '"' | '\''));
+        match quote {
+            // `'${a}' == 'b'` compares the value.
+            Some(quote) if after.starts_with(quote) => {
+                joined.pop();
+                joined.push_str(&grouped(inside));
+                rest = &after[1..];
+            }
+            Some(_) => return None,
+            None => {
+                joined.push_str(&grouped(inside));
+                rest = after;
+            }
+        }
+    }
+    joined.push_str(rest);
+    Some(joined)
+}
+
 /// `expression` with `size()` in place of the `length` of JavaScript.
 fn with_sizes(expression: String) -> String {
     if !expression.contains(".length") {

@@ -104,7 +104,8 @@ async fn inputs_are_given_to_the_check() {
 #[tokio::test]
 async fn findings_of_text_and_check_come_together() {
     let planwright = planwright().await;
-    let text = r#"{"steps": [{"id": "a", "tool": "wether", "args": {}, "tool": "weathr"}]}"#;
+    let text =
+        r#"{"steps": [{"id": "a", "tool": "wether", "args": {"city": "Oslo"}, "tool": "weathr"}]}"#;
     let error = planwright.check(parse(text)).unwrap_err();
     let codes: Vec<Code> = error
         .diagnostics()

@@ -3,6 +3,7 @@
 
 use super::ArgumentPass;
 use crate::Value;
+use crate::check::passes::meant::meant_text;
 use crate::check::reporter::Reporter;
 use crate::plan::{Node, NodeKind, TextPart};
 use crate::schema::{Compatibility, Type};
@@ -131,7 +132,8 @@ impl ArgumentPass<'_> {
         match &node.kind {
             NodeKind::Literal(value) => literal(value),
             NodeKind::Reference(reference) => {
-                let inside = reference.text.strip_prefix("${")?.strip_suffix('}')?.trim();
+                let text = meant_text(self.resolved, reference);
+                let inside = text.strip_prefix("${")?.strip_suffix('}')?.trim();
                 let found = self.types.reference_type(reference, Some(self.index));
                 if !found.is_any() && Type::Number.accepts(&found) == Compatibility::Yes {
                     return Some(format!("${{{inside}}}"));

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::ArgumentPass;
-use crate::check::passes::meant::literal_advice;
+use crate::check::passes::meant::{literal_advice, meant_text, renamed_field};
 use crate::check::passes::positional::{
     ArgumentReceiver, fitting_fields, may_be_text, properties, text_advice, with_shape,
 };
 use crate::check::reporter::Reporter;
-use crate::plan::{Node, NodeKind};
+use crate::plan::{Node, NodeKind, TextPart};
 use crate::schema::{Compatibility, SchemaViolation, SchemaViolationKind, TemplateValue, Type};
-use crate::{Code, Place, PointerSegment, Severity, StepId, Value};
+use crate::{Code, Object, Place, PointerSegment, Severity, StepId, Value};
 
 /// The maximum length of a call in advice, in bytes.
 const MAX_SHOWN_CALL: usize = 500;
@@ -122,8 +122,21 @@ impl ArgumentPass<'_> {
                 let mut diagnostic = reporter.error(Code::InvalidLiteral, place, message);
                 match kind {
                     SchemaViolationKind::Missing(field) => {
-                        let shape = receiver.shape(&path).property(&field);
-                        diagnostic = with_shape(diagnostic, shape);
+                        let shape = receiver.shape(&path);
+                        let keys = keys_at(node, &path);
+                        let written = match &shape {
+                            Type::Object(object) => keys.iter().find(|key| {
+                                let keys = || keys.iter().copied();
+                                renamed_field(object, keys, key).is_some_and(|meant| meant == field)
+                            }),
+                            _ => None,
+                        };
+                        diagnostic = match written {
+                            Some(written) => {
+                                diagnostic.help(format!("write `{field}` in place of `{written}`"))
+                            }
+                            None => with_shape(diagnostic, shape.property(&field)),
+                        };
                     }
                     SchemaViolationKind::Unknown(field) => {
                         path.pop();
@@ -174,16 +187,17 @@ impl ArgumentPass<'_> {
                     );
                     let mut diagnostic =
                         reporter.error(Code::WrongReferenceType, reference.place, message);
+                    let written = meant_text(self.resolved, reference);
                     diagnostic.help = fitting_fields(wanted, &found)
                         .or_else(|| self.same_round(reference, &found))
-                        .or_else(|| text_advice(wanted, &reference.text, &found))
+                        .or_else(|| text_advice(wanted, &written, &found))
                         .or_else(|| self.sibling_fields(wanted, reference));
                     reporter.push(diagnostic);
                 } else {
                     self.check_answers(receiver, wanted, reference, path, reporter);
                 }
             }
-            NodeKind::Text(_) => {
+            NodeKind::Text(parts) => {
                 if wanted.accepts(&Type::Text) == Compatibility::No
                     && !reporter.count_if_full(Severity::Error)
                 {
@@ -192,10 +206,11 @@ impl ArgumentPass<'_> {
                         receiver.named(path),
                         receiver.name,
                     );
-                    let diagnostic = reporter
-                        .error(Code::WrongReferenceType, node.place, message)
-                        .help("a reference that stands alone keeps its type");
-                    reporter.push(diagnostic);
+                    let help = item_text_advice(wanted, parts).unwrap_or_else(|| {
+                        "a reference that stands alone keeps its type".to_owned()
+                    });
+                    let diagnostic = reporter.error(Code::WrongReferenceType, node.place, message);
+                    reporter.push(diagnostic.help(help));
                 }
             }
             NodeKind::List(items) => {
@@ -289,6 +304,21 @@ impl ArgumentPass<'_> {
     }
 }
 
+/// The advice for a text where a list of texts is `wanted`.
+fn item_text_advice(wanted: &Type, parts: &[TextPart]) -> Option<String> {
+    let Type::List(list) = wanted else {
+        return None;
+    };
+    let written = |part: &TextPart| match part {
+        TextPart::Literal(text) => text.to_string(),
+        TextPart::Reference(reference) => reference.text.to_string(),
+    };
+    let text: String = parts.iter().map(written).collect();
+    let json = Value::list([Value::text(text)]).to_json();
+    let is_shown = json.len() <= MAX_SHOWN_CALL && !json.contains('`');
+    (list.any_item().takes_text() && is_shown).then(|| format!("write `{json}`"))
+}
+
 /// The advice for the object `node` where a list of objects is `wanted`: its fields become those of the only item.
 fn item_advice(wanted: &Type, node: &Node) -> Option<String> {
     let (Type::List(list), NodeKind::Object(fields)) = (wanted, &node.kind) else {
@@ -313,6 +343,26 @@ fn item_advice(wanted: &Type, node: &Node) -> Option<String> {
             format!("{advice}, with {}, which it needs too", names.join(", "))
         }
     })
+}
+
+/// The keys of the object at `path` of `node`.
+fn keys_at<'n>(node: &'n Node, path: &[PointerSegment]) -> Vec<&'n str> {
+    if let Some(literal) = literal_at(node, path) {
+        let fields = literal.as_object().into_iter().flat_map(Object::keys);
+        return fields.map(|key| &**key).collect();
+    }
+    match (&node.kind, path.split_first()) {
+        (NodeKind::Object(fields), None) => fields.iter().map(|field| &*field.key).collect(),
+        (NodeKind::Object(fields), Some((PointerSegment::Key(key), rest))) => {
+            let field = fields.iter().find(|field| field.key == *key);
+            field.map_or_else(Vec::new, |field| keys_at(&field.value, rest))
+        }
+        (NodeKind::List(items), Some((PointerSegment::Index(index), rest))) => {
+            let item = items.get(*index);
+            item.map_or_else(Vec::new, |item| keys_at(item, rest))
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// The literal at `path` of `node`.

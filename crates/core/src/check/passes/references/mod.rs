@@ -488,13 +488,40 @@ fn report(problem: TypeError, usage: &ReferenceUse<'_>, reporter: &mut Reporter<
         .message
         .contains("cannot stand between a boolean");
     let is_list = diagnostic.message.contains("cannot combine a list");
+    let problem_help = problem.help.as_deref().unwrap_or_default();
+    let is_truth = diagnostic.message.contains("`?` needs true or false");
+    let has_size = problem_help.contains("`size(…)` counts");
     diagnostic.help = default_advice(&text)
         .filter(|_| is_default)
         .or_else(|| chain_advice(&text).filter(|_| is_chain))
         .or_else(|| any_item_advice(&text).filter(|_| is_list))
+        .or_else(|| size_of_computed(&text).filter(|_| has_size))
+        .or_else(|| truth_of_value(&text).filter(|_| is_truth))
         .or(diagnostic.help)
         .or(problem.help);
     reporter.push(diagnostic);
+}
+
+/// The advice for a `length` at the end of the expression `text`.
+fn size_of_computed(text: &str) -> Option<String> {
+    let inside = text.strip_suffix('}')?;
+    let mut words = [".length", ".count", ".size", ".len"].iter();
+    let value = words.find_map(|word| inside.strip_suffix(word))?;
+    // A part of a value in braces ends elsewhere.
+    value
+        .ends_with(')')
+        .then(|| format!("write `{value}.size()}}`"))
+}
+
+/// The advice for `a ? a : b`, where other languages take any value as true or false.
+fn truth_of_value(text: &str) -> Option<String> {
+    let inside = text.strip_prefix("${")?.strip_suffix('}')?;
+    let (value, rest) = inside.split_once(" ? ")?;
+    let (same, default) = rest.split_once(" : ")?;
+    (value.trim() == same.trim() && !default.contains(" ? ")).then(|| {
+        let (value, default) = (same.trim(), default.trim());
+        format!("write `${{{value} ?? {default}}}` for a value that may be missing, or compare it with `==`")
+    })
 }
 
 /// Checks that a condition may be a boolean. No other value counts as true or false.

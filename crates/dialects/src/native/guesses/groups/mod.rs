@@ -11,7 +11,7 @@ pub(super) use self::otherwise::has_alternative;
 use planwright_core::{Code, Diagnostic, Place, SourceText, TextEdit};
 
 use super::names::Names;
-use super::texts::{UsedIds, bare_name, expression_of};
+use super::texts::{UsedIds, bare_name, expression_of, without_markers};
 use super::words::{
     GROUPS, ITEM_NAMES, STEP, Synonyms, are_steps, has_branches, is_branch, is_switch, negates,
 };
@@ -371,7 +371,9 @@ fn inside(text: &str) -> &str {
 
 /// The condition in `entry`, as an expression; otherwise `None`.
 pub(super) fn condition_of(entry: &ItemEntry) -> Option<String> {
-    let condition = expression_of(inside(entry.item.as_text()?))?;
+    let text = entry.item.as_text()?;
+    let condition =
+        expression_of(inside(text)).or_else(|| expression_of(&without_markers(text)?))?;
     Some(if negates(&entry.key) {
         format!("!({condition})")
     } else {
