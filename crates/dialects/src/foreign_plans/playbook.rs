@@ -102,9 +102,23 @@ fn without_streams(text: &str) -> String {
     if !text.contains("{{") || text.contains("stdout_lines") {
         return text.to_owned();
     }
-    text.replace(" | map(attribute='stdout')", "")
-        .replace(" | map(attribute=\"stdout\")", "")
-        .replace(".stdout", "")
+    // A file may have such a name, so the text around the markers stays.
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, marker)) = rest.split_once("{{") {
+        let length = marker.find("}}").unwrap_or(marker.len());
+        let (marker, after) = marker.split_at(length);
+        plain.extend([before, "{{"]);
+        plain.push_str(
+            &marker
+                .replace(" | map(attribute='stdout')", "")
+                .replace(" | map(attribute=\"stdout\")", "")
+                .replace(".stdout", ""),
+        );
+        rest = after;
+    }
+    plain.push_str(rest);
+    plain
 }
 
 /// The translation of `[{"hosts": …, "tasks": […]}]`, of one play, or of the tasks alone.
@@ -277,4 +291,21 @@ fn inside(text: &str) -> &str {
         .strip_prefix("{{")
         .and_then(|text| text.strip_suffix("}}"));
     inside.unwrap_or(text).trim()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_streams;
+
+    #[test]
+    fn names_of_files_keep_their_end() {
+        for (text, plain) in [
+            ("{{ a.stdout }} in run.stdout", "{{ a }} in run.stdout"),
+            ("log.stdout", "log.stdout"),
+            ("{{ a.stdout_lines }}", "{{ a.stdout_lines }}"),
+            ("{{ a.stdout", "{{ a"),
+        ] {
+            assert_eq!(without_streams(text), plain);
+        }
+    }
 }
