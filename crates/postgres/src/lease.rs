@@ -70,8 +70,9 @@ const VERIFY: &str = "SELECT token FROM leases WHERE run = ?1 AND token = ?2 FOR
 pub(crate) struct Leases {
     /// The connection that begins and ends leases. The writer of journals has another one, for which leases must not wait.
     connection: Mutex<PostgresConnection>,
-    /// The connection that creates runs, which waits for changes of the store.
-    creations: Mutex<PostgresConnection>,
+    server: Arc<PostgresServer>,
+    /// The connection that creates runs, opened with the first one. It waits for changes of the store, for which leases must not wait.
+    creations: Mutex<Option<PostgresConnection>>,
     created: RequestBatches<Creation, Created>,
     /// The tokens of leases that end.
     released: RequestBatches<(RunId, i64), ()>,
@@ -119,7 +120,8 @@ impl Leases {
         let (sender, ended) = mpsc::channel();
         let leases = Arc::new(Self {
             connection: Mutex::new(PostgresConnection::for_leases(server)?),
-            creations: Mutex::new(PostgresConnection::open(server)?),
+            server: Arc::clone(server),
+            creations: Mutex::default(),
             created: RequestBatches::new(),
             released: RequestBatches::new(),
             own: Mutex::default(),
@@ -193,7 +195,18 @@ impl Leases {
             insert: insert.clone(),
         };
         let created = self.created.submit(id, creation, |creations| {
-            self.create_all(&mut locked(&self.creations), &creations)
+            let mut connection = self
+                .creations
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            let opened = match connection.take() {
+                Some(open) => Ok(open),
+                None => PostgresConnection::open(&self.server),
+            };
+            match opened {
+                Ok(open) => self.create_all(connection.insert(open), &creations),
+                Err(error) => creations.iter().map(|_| Err(error.clone())).collect(),
+            }
         })?;
         let lease = self.begin(id, holder, created.token, created.sent);
         // Otherwise the lease ends here.
