@@ -21,10 +21,10 @@ struct Waiting<Q, A> {
     turn: SyncSender<Turn<A>>,
 }
 
-/// What a waiting thread gets.
+/// The turn of a waiting thread.
 enum Turn<A> {
     Answer(Result<A, QueryError>),
-    /// It answers the requests that wait, its own among them.
+    /// Answer the requests that wait, its own among them.
     Lead,
 }
 

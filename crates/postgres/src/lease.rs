@@ -252,7 +252,7 @@ impl Leases {
         // Locked in the same order by all processes.
         let clients: BTreeSet<&str> = limits.map(|limit| limit.client.as_str()).collect();
         let mut statements = Vec::with_capacity(clients.len() + creations.len());
-        statements.extend(clients.into_iter().map(|client| lock_client(client)));
+        statements.extend(clients.into_iter().map(lock_client));
         for (new, sql) in creations.iter().zip(&texts) {
             let mut params = new.insert.params.clone();
             params.extend(self.take_params(&new.holder));

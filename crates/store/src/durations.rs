@@ -66,7 +66,7 @@ fn locked(queue: &LearnedQueue) -> MutexGuard<'_, Vec<ToolUpdate>> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a run has learned about a tool.
+/// The change of a learned duration by a run.
 #[derive(Debug)]
 pub(crate) struct ToolUpdate {
     server: ServerName,

@@ -156,7 +156,7 @@ pub trait RunLease: Debug + Send + Sync {
 pub struct NewLease {
     /// The key of its row.
     pub run: i64,
-    /// Its lease.
+    /// The lease of the run.
     pub lease: Box<dyn RunLease>,
 }
 
