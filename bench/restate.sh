@@ -16,7 +16,7 @@ ingress=http://127.0.0.1:$((port + 1))
 admin=http://127.0.0.1:$((port + 2))
 children=
 stop() {
-    for child in $children; do kill -9 "$child" 2>/dev/null || true; done
+    for child in $children $(cat "$folder/worker.pid" 2>/dev/null); do kill -9 "$child" 2>/dev/null || true; done
     wait 2>/dev/null
     rm -rf "$folder"
 }
@@ -33,8 +33,8 @@ until curl -sf "$admin/health" >/dev/null && curl -sf "$ingress/restate/health" 
 echo '{"tools": {"look": {"annotations": {"readOnlyHint": true}, "echo": true}, "pay": {"approval": true, "echo": true}}}' >tools.json
 worker() {
     "$planwright" worker --simulate tools.json --listen $((port + 3)) --register $admin >worker.log 2>&1 &
-    worker=$!
-    children="$children $worker"
+    # A file, since a replay that starts another worker runs in a subshell.
+    echo $! >worker.pid
     until grep -q registered worker.log; do sleep 0.05; done
 }
 worker
@@ -49,10 +49,9 @@ asked() {
         python3 -c 'import json, sys; print(json.load(sys.stdin)["rows"][0].get("answer", ""))'
 }
 took() { asked "$1" "CAST(1000 * (date_part('epoch', completed_at) - date_part('epoch', created_at)) AS BIGINT)"; }
-number=0
 bare() {
-    number=$((number + 1))
-    curl -sf -o /dev/null "$ingress/$1/key-$number/run" -H 'content-type: application/json' -d "$2"
+    # Restate runs a workflow once for each key.
+    curl -sf -o /dev/null "$ingress/$1/key-$(date +%s%N)/run" -H 'content-type: application/json' -d "$2"
     took "$1"
 }
 plan() {
@@ -80,7 +79,7 @@ replay() {
     submit &
     local running=$!
     until grep -q waits run.log; do sleep 0.1; done
-    kill -9 $worker
+    kill -9 "$(cat worker.pid)"
     "$planwright" approve last last --digest "$("$planwright" approve last last --show --format json 2>/dev/null |
         python3 -c 'import json, sys; print(json.load(sys.stdin)["digest"])')" 2>/dev/null
     worker

@@ -33,8 +33,9 @@ const UNSYNCED: &str = "SET LOCAL synchronous_commit TO OFF";
 /// The number of statements of [`SqlSession::execute_each`] that are sent before the first result is awaited.
 const PIPELINE_DEPTH: usize = 256;
 
-/// The commit of a transaction whose changes other processes may wait for.
-const ANNOUNCED_COMMIT: &str = "NOTIFY planwright_commits; COMMIT";
+/// The commit of a transaction whose changes other processes may wait for. Transactions with notices are committed one after the other, so the
+/// notice is a transaction of its own, which does not wait for the disk.
+const ANNOUNCED_COMMIT: &str = "COMMIT; NOTIFY planwright_commits";
 
 /// The minimum time limit of a statement. The deletion of a long journal, for example, takes its time.
 const MIN_STATEMENT_TIME: Duration = Duration::from_mins(1);
@@ -95,6 +96,17 @@ impl PostgresConnection {
             format!("{BEGIN_WRITING}; {UNSYNCED}")
         };
         self.transact(TransactionKind::Read, &begin, statements, "COMMIT")
+    }
+
+    /// Executes additions in one transaction, and returns the rows of each statement. Its commit is not announced, and a crash of the server may
+    /// undo it.
+    pub(crate) fn add_unsynced(
+        &mut self,
+        statements: &[SqlStatement<'_>],
+    ) -> Result<Vec<Vec<Row>>, QueryError> {
+        let kind = TransactionKind::Append;
+        let begin = format!("{}; {UNSYNCED}", self.begin_text(kind));
+        self.transact(kind, &begin, statements, "COMMIT")
     }
 
     /// Executes a whole transaction, and returns the rows of each statement. All is sent at once: the server executes nothing after a failure,

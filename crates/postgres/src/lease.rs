@@ -4,7 +4,7 @@
 //!
 //! All times are those of the server, so the clocks of the machines need not agree.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -13,9 +13,12 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use planwright_engine::RunId;
-use planwright_store::database::{QueryError, RunLease, SqlSession, SqlStatement, SqlValue};
+use planwright_store::database::{
+    QueryError, RunLease, SqlRow, SqlSession, SqlStatement, SqlValue,
+};
 use planwright_store::{LeaseHolder, StoreError};
 
+use crate::batches::RequestBatches;
 use crate::connection::PostgresConnection;
 use crate::server::PostgresServer;
 use crate::values::{PostgresRow, first, integer, micros, string, text};
@@ -55,7 +58,10 @@ const RENEW_ONE: &str =
     "UPDATE leases SET expires = clock_timestamp() + CAST(?3 AS BIGINT)::float8 * interval '1 microsecond'
      WHERE run = ?1 AND token = ?2 RETURNING token";
 
-const RELEASE: &str = "DELETE FROM leases WHERE run = ?1 AND token = ?2";
+/// Ends leases. Their tokens are in a JSON object, by run.
+const RELEASE: &str =
+    "DELETE FROM leases USING json_each_text(CAST(?1 AS TEXT)::json) AS ended (id, number)
+     WHERE run = id AND token = CAST(number AS BIGINT)";
 
 /// Finds a lease. The lock of the row makes a process that takes the lease over wait for this transaction, but no renewal.
 const VERIFY: &str = "SELECT token FROM leases WHERE run = ?1 AND token = ?2 FOR KEY SHARE";
@@ -64,6 +70,12 @@ const VERIFY: &str = "SELECT token FROM leases WHERE run = ?1 AND token = ?2 FOR
 pub(crate) struct Leases {
     /// The connection that begins and ends leases. The writer of journals has another one, for which leases must not wait.
     connection: Mutex<PostgresConnection>,
+    server: Arc<PostgresServer>,
+    /// The connection that creates runs, opened with the first one. It waits for changes of the store, for which leases must not wait.
+    creations: Mutex<Option<PostgresConnection>>,
+    created: RequestBatches<Creation, Created>,
+    /// The tokens of leases that end.
+    released: RequestBatches<(RunId, i64), ()>,
     /// The leases that are renewed, by the ids of their runs.
     own: Mutex<HashMap<RunId, OwnLease>>,
     lease_time: Duration,
@@ -108,6 +120,10 @@ impl Leases {
         let (sender, ended) = mpsc::channel();
         let leases = Arc::new(Self {
             connection: Mutex::new(PostgresConnection::for_leases(server)?),
+            server: Arc::clone(server),
+            creations: Mutex::default(),
+            created: RequestBatches::new(),
+            released: RequestBatches::new(),
             own: Mutex::default(),
             lease_time: server.lease_time(),
             is_away: AtomicBool::new(false),
@@ -138,78 +154,178 @@ impl Leases {
         Ok(leases)
     }
 
-    /// Leases the run `id`, unless a process has a lease that has not expired, or this one has a lease that has not ended. If it is not
-    /// `is_synced`, a crash of the server may end the lease until a later commit is synced.
+    /// Leases the run `id`, unless a process has a lease that has not expired, or this one has a lease that has not ended.
     pub(crate) fn take(
         self: &Arc<Self>,
         id: &RunId,
         holder: &LeaseHolder,
-        is_synced: bool,
     ) -> Result<PostgresLease, QueryError> {
         // Locked until the token is known, so that two parts of this process cannot take the same run.
-        let mut connection = self.connection();
-        if let Some(own) = self.own().get(id) {
-            return Err(leased_error(id, own.holder.clone()));
-        }
+        let mut connection = locked(&self.connection);
+        self.check_free(id)?;
         let sent = boot_time();
         // All in one message. Each statement sees what other processes have committed before it.
         let mut statements = vec![SqlStatement::new(LOCK_EXPIRED, vec![text(id.as_str())])];
+        if let Some(limit) = &holder.client {
+            statements.push(lock_client(&limit.client));
+        }
+        let mut params = vec![text(id.as_str())];
+        params.extend(self.take_params(holder));
+        statements.push(SqlStatement::new(TAKE, params));
+        let answers = connection.transact_on_leases(true, &statements)?;
+        let Some(row) = answers.last().and_then(|rows| rows.first()) else {
+            return Err(refusal(&*connection, id, holder));
+        };
+        let token = integer(&PostgresRow(row), 0)?;
+        Ok(self.begin(id, holder, token, sent))
+    }
+
+    /// Leases the run `id` and inserts its row. Runs that are created at the same time share a transaction. A crash of the server may undo it
+    /// until a later commit is synced.
+    pub(crate) fn create(
+        self: &Arc<Self>,
+        id: &RunId,
+        holder: &LeaseHolder,
+        insert: &SqlStatement<'static>,
+    ) -> Result<(i64, PostgresLease), QueryError> {
+        self.check_free(id)?;
+        let creation = Creation {
+            id: id.clone(),
+            holder: holder.clone(),
+            insert: insert.clone(),
+        };
+        let created = self.created.submit(id, creation, |creations| {
+            let mut connection = self
+                .creations
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            let opened = match connection.take() {
+                Some(open) => Ok(open),
+                None => PostgresConnection::open(&self.server),
+            };
+            match opened {
+                Ok(open) => self.create_all(connection.insert(open), &creations),
+                Err(error) => creations.iter().map(|_| Err(error.clone())).collect(),
+            }
+        })?;
+        let lease = self.begin(id, holder, created.token, created.sent);
+        // Otherwise the lease ends here.
+        let run = created.run.ok_or_else(|| {
+            QueryError::Store(StoreError::Exists {
+                what: "run",
+                id: id.to_string(),
+            })
+        })?;
+        Ok((run, lease))
+    }
+
+    /// Creates runs in one transaction, or each in its own if one of them may be the reason of a failure.
+    fn create_all(
+        &self,
+        connection: &mut PostgresConnection,
+        creations: &[Creation],
+    ) -> Vec<Result<Created, QueryError>> {
+        match self.try_create(connection, creations) {
+            Ok(created) => created,
+            Err(error) if error.is_transient() || creations.len() <= 1 => {
+                creations.iter().map(|_| Err(error.clone())).collect()
+            }
+            Err(_) => creations
+                .chunks(1)
+                .flat_map(|creation| self.create_all(connection, creation))
+                .collect(),
+        }
+    }
+
+    fn try_create(
+        &self,
+        connection: &mut PostgresConnection,
+        creations: &[Creation],
+    ) -> Result<Vec<Result<Created, QueryError>>, QueryError> {
+        let texts: Vec<String> = creations
+            .iter()
+            .map(|new| create_text(&new.insert))
+            .collect();
+        let limits = creations
+            .iter()
+            .filter_map(|new| new.holder.client.as_ref());
+        // Locked in the same order by all processes.
+        let clients: BTreeSet<&str> = limits.map(|limit| limit.client.as_str()).collect();
+        let mut statements = Vec::with_capacity(clients.len() + creations.len());
+        statements.extend(clients.into_iter().map(lock_client));
+        for (new, sql) in creations.iter().zip(&texts) {
+            let mut params = new.insert.params.clone();
+            params.extend(self.take_params(&new.holder));
+            statements.push(SqlStatement::new(sql, params));
+        }
+        let sent = boot_time();
+        let answers = connection.add_unsynced(&statements)?;
+        let answers = answers.iter().skip(statements.len() - creations.len());
+        let created = creations.iter().zip(answers).map(|(new, rows)| {
+            let row = PostgresRow(
+                rows.first()
+                    .ok_or_else(|| refusal(connection, &new.id, &new.holder))?,
+            );
+            let run = match row.value(1)? {
+                SqlValue::Integer(run) => Some(run),
+                _ => None,
+            };
+            let token = integer(&row, 0)?;
+            Ok(Created { run, token, sent })
+        });
+        Ok(created.collect())
+    }
+
+    /// Returns the parameters of [`TAKE`] from the second one.
+    fn take_params(&self, holder: &LeaseHolder) -> [SqlValue<'static>; 6] {
+        let owned = |value: &str| SqlValue::Text(value.to_owned().into());
         let (client, max) = match &holder.client {
             None => (SqlValue::Null, i64::MAX),
-            Some(limit) => {
-                let name = SqlValue::Text(format!("planwright client {}", limit.client).into());
-                statements.push(SqlStatement::new(LOCK_CLIENT, vec![name]));
-                let max = i64::try_from(limit.max).unwrap_or(i64::MAX);
-                (text(&limit.client), max)
-            }
+            Some(limit) => (
+                owned(&limit.client),
+                i64::try_from(limit.max).unwrap_or(i64::MAX),
+            ),
         };
-        statements.push(SqlStatement::new(
-            TAKE,
-            vec![
-                text(id.as_str()),
-                SqlValue::Integer(holder.pid.into()),
-                text(&holder.host),
-                SqlValue::Integer(nanos(holder.since)),
-                SqlValue::Integer(micros(self.lease_time)),
-                client,
-                SqlValue::Integer(max),
-            ],
-        ));
-        let answers = connection.transact_on_leases(is_synced, &statements)?;
-        let taken = match answers.last().and_then(|rows| rows.first()) {
-            Some(row) => Ok(integer(&PostgresRow(row), 0)?),
-            None => Err(refusal(&*connection, id, holder)?),
-        };
+        [
+            SqlValue::Integer(holder.pid.into()),
+            owned(&holder.host),
+            SqlValue::Integer(nanos(holder.since)),
+            SqlValue::Integer(micros(self.lease_time)),
+            client,
+            SqlValue::Integer(max),
+        ]
+    }
+
+    /// Fails if this process has a lease of the run that has not ended.
+    fn check_free(&self, id: &RunId) -> Result<(), QueryError> {
+        match self.own().get(id) {
+            Some(own) => Err(leased_error(id, own.holder.clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// Begins to renew a lease that was taken by a message that was sent at `sent`.
+    fn begin(
+        self: &Arc<Self>,
+        id: &RunId,
+        holder: &LeaseHolder,
+        token: i64,
+        sent: Duration,
+    ) -> PostgresLease {
         self.is_away.store(false, Ordering::Release);
-        match taken {
-            Ok(token) => {
-                let certain_until = Arc::<CertainTime>::default();
-                certain_until.set(sent, self.lease_time);
-                let own = OwnLease {
-                    token,
-                    holder: holder.clone(),
-                    certain_until: Arc::clone(&certain_until),
-                };
-                self.own().insert(id.clone(), own);
-                Ok(PostgresLease {
-                    leases: Arc::clone(self),
-                    run: id.clone(),
-                    token,
-                    certain_until,
-                })
-            }
-            Err(LeaseRefusal::ClientBusy(max)) => {
-                Err(QueryError::Store(StoreError::ClientBusy { max }))
-            }
-            Err(LeaseRefusal::Leased(other)) => Err(leased_error(
-                id,
-                other.unwrap_or(LeaseHolder {
-                    pid: 0,
-                    host: String::new(),
-                    client: None,
-                    since: UNIX_EPOCH,
-                }),
-            )),
+        let certain_until = Arc::<CertainTime>::default();
+        certain_until.set(sent, self.lease_time);
+        let own = OwnLease {
+            token,
+            holder: holder.clone(),
+            certain_until: Arc::clone(&certain_until),
+        };
+        self.own().insert(id.clone(), own);
+        PostgresLease {
+            leases: Arc::clone(self),
+            run: id.clone(),
+            token,
+            certain_until,
         }
     }
 
@@ -248,7 +364,7 @@ impl Leases {
 
     /// Renews one lease. Fails if another process has taken it over.
     fn renew_one(&self, lease: &PostgresLease) -> Result<(), QueryError> {
-        let mut connection = self.connection();
+        let mut connection = locked(&self.connection);
         let sent = boot_time();
         let renew = SqlStatement::new(
             RENEW_ONE,
@@ -266,25 +382,33 @@ impl Leases {
         Ok(())
     }
 
-    /// Ends a lease, if it is still the one with this token. While the server is away, it is left to expire.
+    /// Ends a lease, if it is still the one with this token. While the server is away, it is left to expire. Leases that end at the same time
+    /// share a transaction.
     fn release(&self, run: &RunId, token: i64) -> Result<(), QueryError> {
-        let mut connection = self.connection();
         self.own().remove(run);
-        // Read while the connection is locked, since the release of another lease may just have set it.
+        let ended = (run.clone(), token);
+        self.released.submit(run, ended, |ended| {
+            let released = self.release_all(&ended);
+            ended.iter().map(|_| released.clone()).collect()
+        })
+    }
+
+    fn release_all(&self, ended: &[(RunId, i64)]) -> Result<(), QueryError> {
+        let mut connection = locked(&self.connection);
+        // Read while the connection is locked, since the release of other leases may just have set it.
         if self.is_away.load(Ordering::Acquire) {
             return Ok(());
         }
-        let params = vec![text(run.as_str()), SqlValue::Integer(token)];
+        // Ids have no characters that JSON escapes.
+        let tokens: Vec<String> = ended
+            .iter()
+            .map(|(run, token)| format!("\"{run}\":{token}"))
+            .collect();
+        let params = vec![SqlValue::Text(format!("{{{}}}", tokens.join(",")).into())];
         // A row that is there again after a crash of the server expires.
         let released = connection.transact_on_leases(false, &[SqlStatement::new(RELEASE, params)]);
         self.is_away.store(released.is_err(), Ordering::Release);
         released.map(drop)
-    }
-
-    fn connection(&self) -> MutexGuard<'_, PostgresConnection> {
-        self.connection
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn own(&self) -> MutexGuard<'_, HashMap<RunId, OwnLease>> {
@@ -292,25 +416,61 @@ impl Leases {
     }
 }
 
-/// The reason why a run is not leased.
-enum LeaseRefusal {
-    /// Another process has leased it.
-    Leased(Option<LeaseHolder>),
-    /// The client of the run has reached this limit.
-    ClientBusy(u64),
+/// A run to create.
+struct Creation {
+    id: RunId,
+    holder: LeaseHolder,
+    insert: SqlStatement<'static>,
+}
+
+/// A lease of a run to create.
+struct Created {
+    /// The key of its row; `None` if a run with its id exists.
+    run: Option<i64>,
+    token: i64,
+    sent: Duration,
+}
+
+/// Returns the text of a statement that takes a lease and inserts a run with it. The parameters of `insert` come first.
+fn create_text(insert: &SqlStatement<'_>) -> String {
+    let before = insert.params.len() - 1;
+    // Its first parameter is the id of the run, as that of the other.
+    let take = (2..=7).rev().fold(TAKE.to_owned(), |sql, number| {
+        sql.replace(&format!("?{number}"), &format!("?{}", before + number))
+    });
+    format!(
+        "WITH lease AS ({take}), created AS ({} FROM lease ON CONFLICT DO NOTHING RETURNING key)
+         SELECT token, (SELECT key FROM created) FROM lease",
+        insert.sql
+    )
+}
+
+/// Returns the statement that locks the limit of a client.
+fn lock_client<'a>(client: &str) -> SqlStatement<'a> {
+    let name = format!("planwright client {client}");
+    SqlStatement::new(LOCK_CLIENT, vec![SqlValue::Text(name.into())])
+}
+
+fn locked(connection: &Mutex<PostgresConnection>) -> MutexGuard<'_, PostgresConnection> {
+    connection.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the reason why a run was not leased.
-fn refusal(
-    session: &dyn SqlSession,
-    id: &RunId,
-    holder: &LeaseHolder,
-) -> Result<LeaseRefusal, QueryError> {
-    let other = holders(session, &[id])?.pop().flatten();
-    Ok(match (&holder.client, other) {
-        (Some(limit), None) => LeaseRefusal::ClientBusy(limit.max),
-        (_, other) => LeaseRefusal::Leased(other),
-    })
+fn refusal(session: &dyn SqlSession, id: &RunId, holder: &LeaseHolder) -> QueryError {
+    let other = match holders(session, &[id]) {
+        Ok(mut holders) => holders.pop().flatten(),
+        Err(error) => return error,
+    };
+    if let (Some(limit), None) = (&holder.client, &other) {
+        return QueryError::Store(StoreError::ClientBusy { max: limit.max });
+    }
+    let unknown = || LeaseHolder {
+        pid: 0,
+        host: String::new(),
+        client: None,
+        since: UNIX_EPOCH,
+    };
+    leased_error(id, other.unwrap_or_else(unknown))
 }
 
 /// Returns the processes that have leased the runs.

@@ -13,6 +13,9 @@ mod connection;
 /// Values of parameters and columns.
 mod values;
 
+/// Requests of several threads that share a transaction.
+mod batches;
+
 /// Leases of runs, which expire unless their process renews them.
 mod lease;
 
@@ -28,7 +31,8 @@ use std::time::Duration;
 
 use planwright_engine::RunId;
 use planwright_store::database::{
-    Database, QueryError, RequestRate, RunLease, SqlSession, StoreConnection, create_own_folder,
+    Database, NewLease, QueryError, RequestRate, RunLease, SqlSession, SqlStatement,
+    StoreConnection, create_own_folder,
 };
 use planwright_store::{FileProblem, LeaseHolder, Store, StoreError};
 
@@ -118,15 +122,21 @@ impl Database for PostgresDatabase {
     }
 
     fn lease(&self, id: &RunId, holder: &LeaseHolder) -> Result<Box<dyn RunLease>, StoreError> {
-        let lease = self.leases.take(id, holder, true);
+        let lease = self.leases.take(id, holder);
         let lease = lease.map_err(|error| error.at(self.location()))?;
         Ok(Box::new(lease))
     }
 
-    fn lease_new(&self, id: &RunId, holder: &LeaseHolder) -> Result<Box<dyn RunLease>, StoreError> {
-        let lease = self.leases.take(id, holder, false);
-        let lease = lease.map_err(|error| error.at(self.location()))?;
-        Ok(Box::new(lease))
+    fn create(
+        &self,
+        id: &RunId,
+        holder: &LeaseHolder,
+        insert: &SqlStatement<'static>,
+    ) -> Result<Option<NewLease>, StoreError> {
+        let created = self.leases.create(id, holder, insert);
+        let (run, lease) = created.map_err(|error| error.at(self.location()))?;
+        let lease = Box::new(lease);
+        Ok(Some(NewLease { run, lease }))
     }
 
     fn holders(

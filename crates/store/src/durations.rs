@@ -1,13 +1,14 @@
 //! Learned durations of calls, shared by runs of all processes.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use planwright_core::ServerName;
 use planwright_engine::Durations;
 use planwright_engine::durations::{HALF_LIFE, LearnedDuration};
 
 use super::values::to_i64;
-use crate::database::{QueryError, SqlSession, params};
+use crate::database::{QueryError, SqlSession, SqlStatement, SqlValue};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -23,7 +24,8 @@ impl Store {
 
     /// Merges the durations that a run has learned: `before` is the state that it began with, `after` the one that it ended with.
     /// Updates of other runs in between are preserved: both sides are weighted by their calls, up to those that still matter in a
-    /// decaying mean. The write is not synced: a crash of the machine may lose it.
+    /// decaying mean. The write is not synced: a crash of the machine may lose it. Runs that end together share it, and if it fails, one of
+    /// them gets the error.
     ///
     /// # Errors
     ///
@@ -35,51 +37,90 @@ impl Store {
             .filter_map(|(server, tool, learned)| {
                 let before = before.of(server, tool).unwrap_or_default();
                 let is_new = before != learned && 0 < learned.calls;
-                is_new.then(|| (server.clone(), Arc::clone(tool), before, learned))
+                is_new.then(|| ToolUpdate {
+                    server: server.clone(),
+                    tool: Arc::clone(tool),
+                    before,
+                    learned,
+                })
             })
             .collect();
         if learned.is_empty() {
             return Ok(());
         }
-        self.writer().change_unsynced(move |session| {
-            // Read by the writer thread, so no other run of this process stores durations in between.
-            let stored = read_durations(session)?;
-            for (server, tool, before, learned) in learned {
-                let stored = stored.of(&server, &tool).unwrap_or_default();
-                insert(session, &server, &tool, merge(stored, before, learned))?;
-            }
-            Ok(())
+        let queue = Arc::clone(self.learned());
+        locked(&queue).extend(learned);
+        self.writer().add_unsynced(move || {
+            let mut learned = std::mem::take(&mut *locked(&queue));
+            // Processes that change the same rows in the same order cannot wait for each other forever.
+            learned.sort_by(|a, b| (&a.server, &a.tool).cmp(&(&b.server, &b.tool)));
+            learned.iter().map(merge).collect()
         })
     }
 }
 
-/// Merges the durations of a run that began with `before` and ended with `learned` into `stored`, which other runs may have changed.
-fn merge(
-    stored: LearnedDuration,
+/// The durations that runs of this process have learned and that are not stored yet: one transaction stores those of all runs.
+pub(crate) type LearnedQueue = Mutex<Vec<ToolUpdate>>;
+
+fn locked(queue: &LearnedQueue) -> MutexGuard<'_, Vec<ToolUpdate>> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The change of a learned duration by a run.
+#[derive(Debug)]
+pub(crate) struct ToolUpdate {
+    server: ServerName,
+    tool: Arc<str>,
     before: LearnedDuration,
     learned: LearnedDuration,
-) -> LearnedDuration {
-    // No other run has changed the durations meanwhile, so the new ones replace them.
-    if stored == before || stored.calls == 0 {
-        return learned;
-    }
+}
+
+/// Merges durations into the stored ones. They replace those that have not changed since the run began. Both are counted in one statement, so
+/// that no update of another process is lost.
+const MERGE: &str =
+    "INSERT INTO durations AS stored (server, tool, mean_ns, spread_ns, calls) VALUES (?1, ?2, ?3, ?4, ?5)
+     ON CONFLICT (server, tool) DO UPDATE SET
+         mean_ns = CASE WHEN stored.calls = 0 OR (stored.mean_ns = ?6 AND stored.spread_ns = ?7 AND stored.calls = ?8)
+             THEN excluded.mean_ns
+             ELSE (excluded.mean_ns * ?9 + stored.mean_ns * CASE WHEN stored.calls < ?10 THEN stored.calls ELSE ?10 END)
+                 / (?9 + CASE WHEN stored.calls < ?10 THEN stored.calls ELSE ?10 END) END,
+         spread_ns = CASE WHEN stored.calls = 0 OR (stored.mean_ns = ?6 AND stored.spread_ns = ?7 AND stored.calls = ?8)
+             THEN excluded.spread_ns
+             ELSE (excluded.spread_ns * ?9 + stored.spread_ns * CASE WHEN stored.calls < ?10 THEN stored.calls ELSE ?10 END)
+                 / (?9 + CASE WHEN stored.calls < ?10 THEN stored.calls ELSE ?10 END) END,
+         calls = CASE WHEN stored.calls = 0 OR (stored.mean_ns = ?6 AND stored.spread_ns = ?7 AND stored.calls = ?8)
+             THEN excluded.calls ELSE stored.calls + ?11 END";
+
+/// The maximum weight of a mean. Observations further back weigh next to nothing in a decaying mean, so they must not outweigh those of
+/// other runs.
+const MAX_WEIGHT: u64 = HALF_LIFE as u64 * 2;
+
+/// The longest time that is stored, a century: its product with a weight is an integer of the database.
+const MAX_NANOS: i64 = 100 * 366 * 24 * 3600 * 1_000_000_000;
+
+fn merge(update: &ToolUpdate) -> SqlStatement<'static> {
+    let ToolUpdate {
+        before, learned, ..
+    } = update;
+    let nanos = |time: Duration| SqlValue::Integer(to_i64(time.as_nanos()).min(MAX_NANOS));
+    let number = |number: u64| SqlValue::Integer(to_i64(number));
     let new_calls = learned.calls.saturating_sub(before.calls).max(1);
-    // Observations further back weigh next to nothing in a decaying mean, so they must not outweigh those of other
-    // runs.
-    let max_weight = u64::from(HALF_LIFE) * 2;
-    let (ours, theirs) = (
-        u128::from(new_calls.min(max_weight)),
-        u128::from(stored.calls.min(max_weight)),
-    );
-    let mean = |learned: Duration, stored: Duration| {
-        let sum = learned.as_nanos() * ours + stored.as_nanos() * theirs;
-        Duration::from_nanos(u64::try_from(sum / (ours + theirs)).unwrap_or(u64::MAX))
-    };
-    LearnedDuration {
-        mean: mean(learned.mean, stored.mean),
-        spread: mean(learned.spread, stored.spread),
-        calls: stored.calls.saturating_add(new_calls),
-    }
+    SqlStatement::new(
+        MERGE,
+        vec![
+            SqlValue::Text(update.server.to_string().into()),
+            SqlValue::Text(update.tool.to_string().into()),
+            nanos(learned.mean),
+            nanos(learned.spread),
+            number(learned.calls),
+            nanos(before.mean),
+            nanos(before.spread),
+            number(before.calls),
+            number(new_calls.min(MAX_WEIGHT)),
+            number(MAX_WEIGHT),
+            number(new_calls),
+        ],
+    )
 }
 
 fn read_durations(session: &dyn SqlSession) -> Result<Durations, QueryError> {
@@ -97,24 +138,4 @@ fn read_durations(session: &dyn SqlSession) -> Result<Durations, QueryError> {
         Ok(())
     })?;
     Ok(durations)
-}
-
-fn insert(
-    session: &dyn SqlSession,
-    server: &str,
-    tool: &str,
-    learned: LearnedDuration,
-) -> Result<(), QueryError> {
-    let nanos = |time: Duration| to_i64(time.as_nanos());
-    session
-        .execute("INSERT INTO durations (server, tool, mean_ns, spread_ns, calls) VALUES (?1, ?2, ?3, ?4, ?5)
-         ON CONFLICT (server, tool) DO UPDATE
-         SET mean_ns = excluded.mean_ns, spread_ns = excluded.spread_ns, calls = excluded.calls", params![
-            server,
-            tool,
-            nanos(learned.mean),
-            nanos(learned.spread),
-            to_i64(learned.calls),
-        ])?;
-    Ok(())
 }

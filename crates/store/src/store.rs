@@ -11,15 +11,14 @@ use crate::database::{
     Database, QueryError, RequestRate, SqlSession, StoreConnection, TransactionKind,
     in_transaction, params,
 };
+use crate::durations::LearnedQueue;
 use crate::error::StoreError;
 use crate::file::SqliteDatabase;
 use crate::writer::StoreWriter;
 
-/// The number of read connections that stay open while none needs them.
-const MAX_IDLE_READERS: usize = 4;
-
-/// The number of read connections. Further readers wait for one of them.
-const MAX_READERS: usize = 16;
+/// The number of read connections. Further readers wait for one of them. All stay open: under load, a server would be busy with the
+/// creation of sessions otherwise.
+const MAX_READERS: usize = 8;
 
 /// The setting with the seal key.
 const SEAL_KEY: &str = "seal_key";
@@ -42,6 +41,7 @@ struct Inner {
     returned: Condvar,
     changes: PollerSlot,
     requests: PollerSlot,
+    learned: Arc<LearnedQueue>,
     /// The seal key, once it was read: it never changes.
     seal_key: OnceLock<SealKey>,
     database: Arc<dyn Database>,
@@ -81,6 +81,7 @@ impl Store {
             returned: Condvar::new(),
             changes: PollerSlot::default(),
             requests: PollerSlot::default(),
+            learned: Arc::default(),
             seal_key: OnceLock::new(),
             database,
         })))
@@ -130,6 +131,10 @@ impl Store {
 
     pub(crate) fn writer(&self) -> &StoreWriter {
         &self.0.writer
+    }
+
+    pub(crate) fn learned(&self) -> &Arc<LearnedQueue> {
+        &self.0.learned
     }
 
     pub(crate) fn database(&self) -> &Arc<dyn Database> {
@@ -248,9 +253,7 @@ impl Drop for ReaderPlace<'_> {
     fn drop(&mut self) {
         let mut readers = self.store.readers();
         readers.in_use -= 1;
-        if readers.idle.len() < MAX_IDLE_READERS {
-            readers.idle.extend(self.idle.take());
-        }
+        readers.idle.extend(self.idle.take());
         // A reader that wakes up needs the lock.
         drop(readers);
         self.store.returned.notify_one();

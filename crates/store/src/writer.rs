@@ -108,6 +108,20 @@ impl WriteTarget<'_> {
             }
         }
     }
+
+    /// Executes statements in one transaction.
+    fn add(&mut self, statements: &[SqlStatement<'_>]) -> Result<(), QueryError> {
+        if self.connection.try_append(statements)? {
+            return Ok(());
+        }
+        self.begin(TransactionKind::Append)?;
+        finish_transaction(self.connection, |session| {
+            let execute = |statement: &SqlStatement<'_>| {
+                session.execute(statement.sql, &statement.params).map(drop)
+            };
+            statements.iter().try_for_each(execute)
+        })
+    }
 }
 
 /// The time that one operation waits for an unreachable database, over all of its attempts.
@@ -251,28 +265,30 @@ impl StoreWriter {
         &self,
         change: impl FnOnce(&dyn SqlSession) -> Result<T, QueryError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.run_unsynced(TransactionKind::Write, change)
-    }
-
-    /// Adds a run, as an [unsynced](Self::change_unsynced) change that may overlap with appends and with other new runs.
-    pub(crate) fn add_run<T: Send + 'static>(
-        &self,
-        add: impl FnOnce(&dyn SqlSession) -> Result<T, QueryError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        self.run_unsynced(TransactionKind::Append, add)
-    }
-
-    fn run_unsynced<T: Send + 'static>(
-        &self,
-        kind: TransactionKind,
-        change: impl FnOnce(&dyn SqlSession) -> Result<T, QueryError> + Send + 'static,
-    ) -> Result<T, StoreError> {
         self.submit(Job::UnsyncedChange, move |to| {
             to.connection.set_synced(false)?;
-            let begun = to.begin(kind);
+            let begun = to.begin(TransactionKind::Write);
             let result = begun.and_then(|()| finish_transaction(to.connection, change));
             to.connection.set_synced(true)?;
             result
+        })
+    }
+
+    /// Executes the statements that `take` returns, if there are any, as an [unsynced](Self::change_unsynced) change that may overlap with
+    /// appends.
+    pub(crate) fn add_unsynced(
+        &self,
+        take: impl FnOnce() -> Vec<SqlStatement<'static>> + Send + 'static,
+    ) -> Result<(), StoreError> {
+        self.submit(Job::UnsyncedChange, move |to| {
+            let statements = take();
+            if statements.is_empty() {
+                return Ok(());
+            }
+            to.connection.set_synced(false)?;
+            let added = to.add(&statements);
+            to.connection.set_synced(true)?;
+            added
         })
     }
 

@@ -1,20 +1,21 @@
-//! Stores that are full, and stores with the tables of another version. No call is made whose intent is not kept.
+//! Stores that are full or away for a while, those with the tables of another version, and a run watched from another machine. No call is made whose intent is not kept.
 #![cfg(unix)]
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use planwright::engine::journal::Record;
 use planwright_postgres::PostgresOptions;
-use planwright_store::Store;
+use planwright_store::{RunFilter, Store};
 use planwright_testkit::fake_server;
-use planwright_testkit::postgres::PostgresServer;
+use planwright_testkit::postgres::{PostgresDatabase, PostgresServer};
 use serde_json::{Value, json};
 
 use crate::effects::effects;
-use crate::program::{json_report, planwright, stderr};
+use crate::program::{json_report, planwright, stderr, stdout};
 
 /// The number of steps of a run.
 const STEPS: usize = 120;
@@ -124,8 +125,8 @@ fn a_server_with_newer_tables_is_refused() {
     let folder = folder.path();
     write_chain(folder);
     let server = PostgresServer::start().unwrap();
-    let (url, lists) = (server.url(), PostgresOptions::new(folder.join("lists")));
-    drop(planwright_postgres::open(&url, lists).unwrap());
+    let url = server.url();
+    drop(open(folder, &url));
     server
         .execute("INSERT INTO planwright.layouts (version) VALUES (99)")
         .unwrap();
@@ -137,4 +138,84 @@ fn a_server_with_newer_tables_is_refused() {
         "{errors}"
     );
     assert!(effects(folder).is_empty());
+}
+
+/// Waits until the calls of the chain have left more marks than `count`.
+fn wait_for_effects(folder: &Path, count: usize) -> usize {
+    loop {
+        let made = effects(folder).len();
+        if count < made {
+            return made;
+        }
+        std::thread::yield_now();
+    }
+}
+
+fn open(folder: &Path, url: &str) -> Store {
+    planwright_postgres::open(url, PostgresOptions::new(folder.join("lists"))).unwrap()
+}
+
+fn only_run(store: &Store) -> String {
+    let runs = store.runs(&RunFilter::default()).unwrap();
+    assert_eq!(runs.len(), 1);
+    runs[0].id.to_string()
+}
+
+#[test]
+fn a_server_that_is_away_for_a_while_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    write_chain(folder);
+    let mut server = PostgresServer::start().unwrap();
+    let url = server.url();
+    let mut run = command(folder, &url)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for_effects(folder, 10);
+    server.kill();
+    // The wait is shown once it is longer than a short restart.
+    let mut errors = BufReader::new(run.stderr.take().unwrap());
+    let mut shown = String::new();
+    while !shown.contains("waiting for the store") {
+        assert_ne!(errors.read_line(&mut shown).unwrap(), 0, "{shown}");
+    }
+    let made = effects(folder).len();
+    assert!(made < STEPS, "{made} calls");
+    server.start_again().unwrap();
+    let store =
+        planwright_postgres::open(&url, PostgresOptions::new(folder.join("lists"))).unwrap();
+    let stored = store.runs(&RunFilter::default()).unwrap();
+    let id = stored[0].id.as_str();
+    // The calls that were made while the server was away had been stored before.
+    intents_are_kept(folder, &store, &id);
+    let output = run.wait_with_output().unwrap();
+    let report = json_report(&output);
+    assert_eq!(report["status"], "succeeded", "{report:#}");
+    assert_eq!(intents_are_kept(folder, &store, &id), STEPS);
+}
+
+#[test]
+fn a_run_is_watched_from_another_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let (folder, other) = (folder.path(), tempfile::tempdir().unwrap());
+    write_chain(folder);
+    let database = PostgresDatabase::create().unwrap();
+    let run = command(folder, database.url())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for_effects(folder, 0);
+    let store = open(folder, database.url());
+    let watched = planwright(other.path())
+        .args(["watch", &only_run(&store), "--store", database.url()])
+        .output()
+        .unwrap();
+    let ended = run.wait_with_output().unwrap();
+    assert_eq!(json_report(&ended)["status"], "succeeded");
+    let shown = stderr(&watched);
+    assert_eq!(watched.status.code(), Some(0), "{shown}");
+    assert!(shown.contains("120 steps"), "{shown} {}", stdout(&watched));
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::error::{FileProblem, StoreError};
 
 /// An error of a statement, which does not know the location of the store.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum QueryError {
     /// The database refused the statement.
     #[error("the store {}", .0.problem)]

@@ -48,14 +48,21 @@ pub trait Database: Debug + Send + Sync {
     /// [`StoreError::Leased`] if another process, or another part of this one, has leased it; [`StoreError::File`].
     fn lease(&self, id: &RunId, holder: &LeaseHolder) -> Result<Box<dyn RunLease>, StoreError>;
 
-    /// Leases a run that is being created. Unlike [the lease](Self::lease) of a run that exists, it may be lost in a crash of the machine
-    /// until the first entries of the run are stored: then the run is lost, too.
+    /// Leases a run that is being created, and inserts its row, in one transaction; `None`, without a change, if leases are not rows of the
+    /// database. `insert` is an `INSERT … SELECT` of one row without a condition, whose first parameter is the id of the run. Unlike
+    /// [the lease](Self::lease) of a run that exists, both may be lost in a crash of the machine until the first entries of the run are
+    /// stored.
     ///
     /// # Errors
     ///
-    /// Those of [`lease`](Self::lease).
-    fn lease_new(&self, id: &RunId, holder: &LeaseHolder) -> Result<Box<dyn RunLease>, StoreError> {
-        self.lease(id, holder)
+    /// Those of [`lease`](Self::lease); [`StoreError::Exists`].
+    fn create(
+        &self,
+        _id: &RunId,
+        _holder: &LeaseHolder,
+        _insert: &SqlStatement<'static>,
+    ) -> Result<Option<NewLease>, StoreError> {
+        Ok(None)
     }
 
     /// Returns the process that has leased each of the runs. `session` is in a transaction that reads.
@@ -142,6 +149,15 @@ pub trait RunLease: Debug + Send + Sync {
     ///
     /// [`QueryError`] if another process may have leased the run; a transient one if the database cannot be reached.
     fn renew(&self) -> Result<(), QueryError>;
+}
+
+/// A run that was created.
+#[derive(Debug)]
+pub struct NewLease {
+    /// The key of its row.
+    pub run: i64,
+    /// The lease of the run.
+    pub lease: Box<dyn RunLease>,
 }
 
 /// The kind of a transaction.

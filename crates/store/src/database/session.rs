@@ -24,7 +24,7 @@ pub enum SqlValue<'a> {
 #[derive(Clone, Debug)]
 pub struct SqlStatement<'a> {
     /// The text.
-    pub sql: &'static str,
+    pub sql: &'a str,
     /// The values of its parameters.
     pub params: Vec<SqlValue<'a>>,
     /// True if it is a query that has to find a row.
@@ -34,7 +34,7 @@ pub struct SqlStatement<'a> {
 impl<'a> SqlStatement<'a> {
     /// A statement whose result is not checked.
     #[must_use]
-    pub fn new(sql: &'static str, params: Vec<SqlValue<'a>>) -> Self {
+    pub fn new(sql: &'a str, params: Vec<SqlValue<'a>>) -> Self {
         Self {
             sql,
             params,
@@ -44,7 +44,7 @@ impl<'a> SqlStatement<'a> {
 
     /// A query that has to find a row.
     #[must_use]
-    pub fn required(sql: &'static str, params: Vec<SqlValue<'a>>) -> Self {
+    pub fn required(sql: &'a str, params: Vec<SqlValue<'a>>) -> Self {
         Self {
             sql,
             params,

@@ -17,7 +17,7 @@ use super::batch::{EntryBatch, RunTotals};
 use super::info;
 use super::requests::{self, CancelRequest};
 use super::server_processes::{self, ProcessFile, ServerProcess};
-use crate::database::{QueryError, RunLease, SqlSession, params};
+use crate::database::{QueryError, RunLease, SqlSession, SqlStatement, SqlValue};
 use crate::error::{FileProblem, LeaseHolder, StoreError};
 use crate::store::{Store, blocking};
 use crate::values::{self, to_i64, to_nanos, to_usize};
@@ -71,12 +71,20 @@ impl Store {
         // Before the id becomes a part of file names.
         values::check_name("id of a run", new.id.as_str())?;
         let id = new.id.clone();
-        let lease: Arc<dyn RunLease> = self.database().lease_new(&id, holder)?.into();
+        let insert = insert_statement(&new)?;
+        let created = self.database().create(&id, holder, &insert)?;
+        let (key, lease): (Option<i64>, Arc<dyn RunLease>) = match created {
+            Some(created) => (Some(created.run), created.lease.into()),
+            None => (None, self.database().lease(&id, holder)?.into()),
+        };
         let processes = self.open_process_file(&id, &lease)?;
-        // After leasing, so that no other process can lease the run between the two.
-        let key = self
-            .writer()
-            .add_run(move |session| insert(session, &new))?;
+        let key = match key {
+            Some(key) => key,
+            // After leasing, so that no other process can lease the run between the two.
+            None => self
+                .writer()
+                .change_unsynced(move |session| insert_run(session, &new.id, &insert))?,
+        };
         let progress = JournalProgress::new(key, id, lease, JournalPosition::default());
         Ok(self.leased_run(progress, processes, holder))
     }
@@ -227,30 +235,48 @@ impl LeasedRun {
 /// Inserts a run, and returns its key.
 pub(crate) fn insert(session: &dyn SqlSession, new: &NewRun) -> Result<i64, QueryError> {
     values::check_name("id of a run", new.id.as_str())?;
-    let header = value_json(&new.header).map_err(|reason| info::unreadable(&new.id, &reason))?;
-    let key = session.row(
-        // The format belongs to each run, because an older program may open the same store and must not append to a newer
-        // journal.
-        "INSERT INTO runs (id, format, plan, digest, dialect, created_ns, steps, header)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING RETURNING key",
-        params![
-            new.id.as_str(),
-            JOURNAL_FORMAT,
-            new.plan,
-            new.digest.as_str(),
-            new.dialect,
-            to_nanos(new.created),
-            to_i64(new.steps),
-            header,
-        ],
-        |row| row.get(0),
-    )?;
+    insert_run(session, &new.id, &insert_statement(new)?)
+}
+
+fn insert_run(
+    session: &dyn SqlSession,
+    id: &RunId,
+    insert: &SqlStatement<'_>,
+) -> Result<i64, QueryError> {
+    // SQLite needs the condition: without it, `ON CONFLICT` would be the condition of a join.
+    let sql = format!(
+        "{} WHERE true ON CONFLICT DO NOTHING RETURNING key",
+        insert.sql
+    );
+    let key = session.row(&sql, &insert.params, |row| row.get(0))?;
     key.ok_or_else(|| {
         QueryError::Store(StoreError::Exists {
             what: "run",
-            id: new.id.to_string(),
+            id: id.to_string(),
         })
     })
+}
+
+/// Returns the statement that inserts a run. The format belongs to each run, because an older program may open the same store and must not
+/// append to a newer journal.
+fn insert_statement(new: &NewRun) -> Result<SqlStatement<'static>, StoreError> {
+    let header = value_json(&new.header).map_err(|reason| info::unreadable(&new.id, &reason))?;
+    let text = |text: &str| SqlValue::Text(text.to_owned().into());
+    let optional = |value: &Option<String>| value.as_deref().map_or(SqlValue::Null, text);
+    Ok(SqlStatement::new(
+        "INSERT INTO runs (id, format, plan, digest, dialect, created_ns, steps, header)
+         SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8",
+        vec![
+            text(new.id.as_str()),
+            text(JOURNAL_FORMAT),
+            optional(&new.plan),
+            text(new.digest.as_str()),
+            optional(&new.dialect),
+            SqlValue::Integer(to_nanos(new.created)),
+            SqlValue::Integer(to_i64(new.steps)),
+            SqlValue::Text(header.into()),
+        ],
+    ))
 }
 
 impl Journal for LeasedRun {
