@@ -189,11 +189,11 @@ fn a_server_that_is_away_for_a_while_is_waited_for() {
     let stored = store.runs(&RunFilter::default()).unwrap();
     let id = stored[0].id.as_str();
     // The calls that were made while the server was away had been stored before.
-    intents_are_kept(folder, &store, &id);
+    intents_are_kept(folder, &store, id);
     let output = run.wait_with_output().unwrap();
     let report = json_report(&output);
     assert_eq!(report["status"], "succeeded", "{report:#}");
-    assert_eq!(intents_are_kept(folder, &store, &id), STEPS);
+    assert_eq!(intents_are_kept(folder, &store, id), STEPS);
 }
 
 #[test]
