@@ -63,6 +63,15 @@ function prepare(context, name, plan) {
   return folder;
 }
 
+/** Changes the program in the folder of an agent. */
+function change(folder, pattern, text) {
+  const program = join(folder, "agent.py");
+  const before = readFileSync(program, "utf8");
+  const after = before.replace(pattern, text);
+  assert.notEqual(after, before, `the program has no ${pattern}`);
+  writeFileSync(program, after);
+}
+
 /** Runs a program in the folder of an agent, with nothing of the user's environment. */
 function run(folder, [command, ...args]) {
   const env = { HOME: folder, PATH: path, PYTHONDONTWRITEBYTECODE: "1" };
@@ -102,20 +111,28 @@ test("agents", { concurrency: 4 }, async (context) => {
       assert.deepEqual(states, ["succeeded"]);
     }),
   ]);
-  tests.push(
+  await Promise.all(tests);
+});
+
+// After the others, since a limit of five seconds is soon exceeded while they keep the processors busy.
+test("limits", { concurrency: 2 }, async (context) => {
+  await Promise.all([
     context.test("without a longer limit, the OpenAI Agents SDK gives up after five seconds", async (context) => {
       const folder = prepare(context, "openai-agents", LONG);
-      const text = source("openai-agents");
-      const limited = text.replace(/^ *client_session_timeout_seconds=.*\n/m, "");
-      assert.notEqual(limited, text);
-      writeFileSync(join(folder, "agent.py"), limited);
+      change(folder, /^ *client_session_timeout_seconds=.*\n/m, "");
       const { printed, states } = await ask(folder, "openai-agents");
       assert.match(printed, /An error occurred while running the tool/);
       // The agent ends, and with it the connection.
       assert.deepEqual(states, ["cancelled"]);
     }),
-  );
-  await Promise.all(tests);
+    context.test("a limit of FastMCP ends the waiting for a task", async (context) => {
+      const folder = prepare(context, "fastmcp", LONG);
+      change(folder, "Client(servers)", "Client(servers, timeout=4)");
+      const { error, stderr } = await run(folder, AGENTS.fastmcp.command);
+      assert.notEqual(error, null);
+      assert.match(stderr, /Task [0-9a-f]{16} did not finish within 4/);
+    }),
+  ]);
 });
 
 test("the page shows parts of the agents, and their files", () => {
