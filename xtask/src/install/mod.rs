@@ -9,6 +9,6 @@ pub(crate) mod servers;
 mod tools;
 
 pub(crate) use chromium::chromium;
-pub(crate) use environment::{Environment, Registry};
+pub(crate) use environment::{Environment, Registry, install_all};
 pub(crate) use postgres::postgres;
 pub(crate) use tools::install_tool;

@@ -1,6 +1,7 @@
 //! All checks that must pass before a change is merged, with their durations.
 
 pub(crate) mod dist;
+mod frameworks;
 mod node;
 mod python;
 mod stage;
@@ -43,6 +44,7 @@ const STAGES: &[(&str, Check)] = &[
     ("browser", browser),
     ("dist", dist::run),
     ("python", python::run),
+    ("frameworks", frameworks::run),
     ("package", |project| {
         package::run(project).map(|()| Tally::NONE)
     }),

@@ -54,7 +54,7 @@ impl fmt::Display for Summary {
         for outcome in &self.0 {
             let verdict = if outcome.is_success() { "ok" } else { "FAILED" };
             let seconds = outcome.time.as_secs_f64();
-            writeln!(f, "{:<10}{verdict:<8}{seconds:>7.1} s", outcome.name)?;
+            writeln!(f, "{:<12}{verdict:<8}{seconds:>7.1} s", outcome.name)?;
         }
         let Tally { passed, failed } = self.total();
         write!(f, "{passed} passed, {failed} failed")
@@ -86,7 +86,7 @@ mod tests {
         assert!(good.is_success());
         assert_eq!(
             good.to_string(),
-            "tests     ok          1.2 s\ntests     ok          1.2 s\n7 passed, 0 failed"
+            "tests       ok          1.2 s\ntests       ok          1.2 s\n7 passed, 0 failed"
         );
         let bad = summary(vec![
             Err("no".to_owned()),

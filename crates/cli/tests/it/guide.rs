@@ -10,7 +10,8 @@
 //! - `sh` holds commands that need what a test does not have, such as a server: the program accepts their words. `toml` is what a
 //!   manifest of another project says; it is not tried.
 //! - `rust` is compiled with the documentation of the library, `js` with the types of the client by `cargo xtask dist`, and `python`
-//!   is run with the tests of the Python module, not here.
+//!   is run with the tests of the Python module, not here. The page about frameworks shows parts of programs that `cargo xtask test
+//!   frameworks` runs.
 
 mod session;
 mod transcript;
