@@ -3,6 +3,7 @@
 #[cfg(feature = "http")]
 mod http;
 pub mod jsonc;
+mod openapi;
 mod parse;
 mod problem;
 mod server;
@@ -10,6 +11,7 @@ mod server_reader;
 #[cfg(all(test, feature = "http"))]
 mod tests;
 
+pub use openapi::OpenApiConfig;
 pub use problem::{ConfigError, ConfigProblem};
 pub use server::{
     Grant, HttpConfig, OauthConfig, ProgramConfig, ServerConfig, ServerTransport, ServersConfig,

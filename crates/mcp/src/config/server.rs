@@ -10,7 +10,7 @@ use planwright_core::ServerName;
 use planwright_core::text::hex;
 use sha2::{Digest, Sha256};
 
-use super::ConfigProblem;
+use super::{ConfigProblem, OpenApiConfig};
 
 /// The servers of one `mcp.json`.
 #[derive(Clone, Debug, Default)]
@@ -62,13 +62,15 @@ pub enum ServerTransport {
     Program(ProgramConfig),
     /// A remote server, reached over Streamable HTTP.
     Http(HttpConfig),
+    /// An HTTP API with an OpenAPI document, which this process serves as tools.
+    OpenApi(OpenApiConfig),
 }
 
 impl ServerTransport {
     /// Returns true if one connection may serve several clients, each in its own session.
     pub(crate) fn has_sessions_per_client(&self) -> bool {
         match self {
-            Self::Program(_) => false,
+            Self::Program(_) | Self::OpenApi(_) => false,
             Self::Http(_) => true,
         }
     }
@@ -150,6 +152,11 @@ impl ServerConfig {
         Self::with_transport(name.into(), ServerTransport::Http(http))
     }
 
+    /// Creates a server `name` that serves the HTTP API of an OpenAPI document.
+    pub fn openapi(name: impl Into<ServerName>, api: OpenApiConfig) -> Self {
+        Self::with_transport(name.into(), ServerTransport::OpenApi(api))
+    }
+
     fn with_transport(name: ServerName, reach: ServerTransport) -> Self {
         Self {
             name,
@@ -198,6 +205,11 @@ impl ServerConfig {
             ServerTransport::Http(http) => {
                 parts.http(http);
             }
+            ServerTransport::OpenApi(api) => {
+                parts.openapi(api);
+                // The list of tools of another document may differ.
+                parts.files(Path::new(""), &api.document);
+            }
         }
         parts.hex()
     }
@@ -230,9 +242,8 @@ impl fmt::Debug for HttpConfig {
     /// Omits header values and the query of the address, which may contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let headers: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
-        let url = self.url.split(['?', '#']).next().unwrap_or_default();
         f.debug_struct("HttpConfig")
-            .field("url", &url)
+            .field("url", &without_query(&self.url))
             .field("headers", &headers)
             .field("oauth", &self.oauth)
             .finish()
@@ -252,6 +263,11 @@ impl fmt::Debug for OauthConfig {
     }
 }
 
+/// Returns an address without its query, which may contain keys.
+pub(super) fn without_query(url: &str) -> &str {
+    url.split(['?', '#']).next().unwrap_or_default()
+}
+
 /// The replacement for a secret, so that a rotated key does not change the identity.
 const SECRET: &str = "[redacted]";
 
@@ -264,6 +280,7 @@ fn origin_of(server: &ServerConfig) -> Arc<str> {
     let name = match &server.reach {
         ServerTransport::Program(program) => parts.program(program),
         ServerTransport::Http(http) => parts.http(http),
+        ServerTransport::OpenApi(api) => parts.openapi(api),
     };
     let name = parts.mask(name);
     format!("{name} sha256:{}", parts.hex()).into()
@@ -298,13 +315,26 @@ impl OriginDigest<'_> {
     fn http<'p>(&mut self, http: &'p HttpConfig) -> &'p str {
         self.add("http");
         self.add(&http.url);
-        self.count(http.headers.len());
-        for (name, value) in &http.headers {
+        self.headers(&http.headers);
+        // The query may contain keys, so the readable part omits it; the digest includes it.
+        without_query(&http.url)
+    }
+
+    fn openapi<'p>(&mut self, api: &'p OpenApiConfig) -> &'p str {
+        self.add("openapi");
+        self.path(None, &api.document);
+        self.count(usize::from(api.base_url.is_some()));
+        self.add(api.base_url.as_deref().unwrap_or_default());
+        self.headers(&api.headers);
+        without_query(&api.document)
+    }
+
+    fn headers(&mut self, headers: &[(String, String)]) {
+        self.count(headers.len());
+        for (name, value) in headers {
             self.add(name);
             self.add(value);
         }
-        // The query may contain keys, so the readable part omits it; the digest includes it.
-        http.url.split(['?', '#']).next().unwrap_or_default()
     }
 
     /// Adds a word of a command line; a relative path of an existing file counts as its absolute path.
