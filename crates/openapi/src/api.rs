@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::document::{DocumentError, SpecVersion, read_document};
-use super::operation::{Operation, OperationPlace};
+use super::input::OperationPlace;
+use super::operation::Operation;
 use super::reference;
 
 /// The methods of operations, in the order of the tools of one path.
@@ -15,12 +16,12 @@ const METHODS: [&str; 8] = [
 
 /// The settings of an entry that change the tools.
 #[derive(Clone, Debug, Default)]
-pub struct ReadOptions {
+pub struct ApiOptions {
     /// The names of the headers that every request has. They are no parameters of the tools.
     pub headers: Vec<String>,
 }
 
-impl ReadOptions {
+impl ApiOptions {
     pub(crate) fn has_header(&self, name: &str) -> bool {
         self.headers
             .iter()
@@ -62,7 +63,7 @@ impl Api {
     /// # Errors
     ///
     /// Fails if the text is not such a document. An operation that cannot be called is not an error, see [`Api::left_out`].
-    pub fn read(text: &str, options: &ReadOptions) -> Result<Self, DocumentError> {
+    pub fn read(text: &str, options: &ApiOptions) -> Result<Self, DocumentError> {
         let (document, version) = read_document(text)?;
         let info = |field: &str| match document.get("info").and_then(|info| info.get(field)) {
             Some(Value::String(text)) => text.trim().to_owned(),
@@ -81,7 +82,7 @@ impl Api {
         Ok(api)
     }
 
-    fn read_paths(&mut self, document: &Value, version: SpecVersion, options: &ReadOptions) {
+    fn read_paths(&mut self, document: &Value, version: SpecVersion, options: &ApiOptions) {
         let mut names = HashSet::new();
         let paths = document.get("paths").and_then(Value::as_object);
         for (path, item) in paths.into_iter().flatten() {
@@ -133,7 +134,7 @@ fn self_contained(
     document: &Value,
     item: &Value,
     operation: &Value,
-    options: &ReadOptions,
+    options: &ApiOptions,
 ) -> Option<String> {
     let own = server_of(operation).or_else(|| server_of(item));
     if let Some(own) = own

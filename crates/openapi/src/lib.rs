@@ -28,6 +28,9 @@ mod body;
 /// Schemas of responses.
 mod response;
 
+/// The arguments of a tool.
+mod input;
+
 /// Operations as tools, and the requests of their calls.
 mod operation;
 
@@ -37,7 +40,7 @@ mod api;
 /// The results of calls.
 mod result;
 
-pub use api::{Api, LeftOut, ReadOptions};
+pub use api::{Api, ApiOptions, LeftOut};
 pub use document::DocumentError;
-pub use operation::{ArgumentError, HttpRequest, Operation};
+pub use operation::{HttpRequest, InvalidArgument, Operation};
 pub use result::{HttpResponse, call_result};

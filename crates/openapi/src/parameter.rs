@@ -48,7 +48,7 @@ enum Style {
 
 /// A parameter of an operation.
 #[derive(Clone, Debug)]
-pub(crate) struct Parameter {
+pub(crate) struct RequestParameter {
     pub(crate) name: String,
     pub(crate) location: Location,
     style: Style,
@@ -56,7 +56,7 @@ pub(crate) struct Parameter {
     allow_reserved: bool,
 }
 
-impl Parameter {
+impl RequestParameter {
     /// Reads the style of the parameter `object`.
     pub(crate) fn read(name: &str, location: Location, object: &Value) -> Self {
         let style = match object.get("style").and_then(Value::as_str) {
@@ -224,15 +224,15 @@ pub(crate) fn encode(text: &str, allow_reserved: bool) -> String {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Location, Parameter};
+    use super::{Location, RequestParameter};
 
     fn path(object: &Value, value: &Value) -> String {
-        Parameter::read("p", Location::Path, object).path_text(value)
+        RequestParameter::read("p", Location::Path, object).path_text(value)
     }
 
     fn query(object: &Value, value: &Value) -> String {
         let mut pairs = Vec::new();
-        Parameter::read("p", Location::Query, object).add_query(value, &mut pairs);
+        RequestParameter::read("p", Location::Query, object).add_query(value, &mut pairs);
         pairs.join("&")
     }
 

@@ -272,3 +272,60 @@ fn a_fetched_document_gives_tools_and_no_other_host_gets_the_key() {
         "{messages}"
     );
 }
+
+#[test]
+fn three_hundred_operations_run_in_one_plan() {
+    const COUNT: usize = 300;
+    let folder = tempfile::tempdir().unwrap();
+    let api = ModelServer::answering(|request: &RecordedRequest| {
+        Some(ScriptedResponse::json(200, &json!({"line": request.line})))
+    });
+    let paths = (0..COUNT).map(|number| {
+        let (method, path) = match number % 2 {
+            0 => ("get", format!("/things{number}/{{id}}")),
+            _ => ("put", format!("/things{number}/{{id}}/state")),
+        };
+        let schema = json!({"$ref": "#/components/schemas/Answer"});
+        let operation = json!({
+            "operationId": format!("thing{number}"),
+            "parameters": [{"name": "id", "in": "path", "required": true, "schema": {"type": "integer"}}],
+            "responses": {"200": {"description": "It.", "content": {"application/json": {"schema": schema}}}}
+        });
+        (path, json!({ method: operation }))
+    });
+    let paths: serde_json::Map<String, Value> = paths.collect();
+    let answer =
+        json!({"type": "object", "required": ["line"], "properties": {"line": {"type": "string"}}});
+    let document = json!({
+        "openapi": "3.1.0", "info": {"title": "Things", "version": "1"}, "paths": paths,
+        "components": {"schemas": {"Answer": answer}}
+    });
+    let entry = json!({"openapi": "shop.yaml", "baseUrl": api.url()});
+    write(folder.path(), &document.to_string(), &entry);
+    let steps = (0..COUNT).map(|number| {
+        let tool = format!("thing{number}");
+        json!({"id": format!("s{number}"), "tool": tool, "args": {"id": number}})
+    });
+    let plan = json!({"name": "things", "steps": steps.collect::<Vec<_>>(), "output": ["s299"]});
+    fs::write(folder.path().join("plan.json"), plan.to_string()).unwrap();
+    let arguments = [
+        "run",
+        "plan.json",
+        "--servers",
+        "mcp.json",
+        "--format",
+        "json",
+    ];
+    let (exit, report, messages) = run(folder.path(), &arguments);
+    assert_eq!(exit, Some(0), "{messages}");
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(report["output"]["s299"]["line"], "PUT /things299/299/state");
+    let mut lines: Vec<String> = api
+        .asked()
+        .into_iter()
+        .map(|request| request.line)
+        .collect();
+    lines.sort();
+    lines.dedup();
+    assert_eq!(lines.len(), COUNT);
+}

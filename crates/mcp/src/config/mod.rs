@@ -4,6 +4,7 @@
 mod http;
 pub mod jsonc;
 mod openapi;
+mod origin;
 mod parse;
 mod problem;
 mod server;

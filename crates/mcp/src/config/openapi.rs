@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 #[cfg(feature = "http")]
 use serde_json::{Map, Value};
 
-use super::server::without_query;
+use super::origin::without_query;
 #[cfg(feature = "http")]
 use super::{ServerTransport, server_reader::ServerReader};
 
@@ -25,6 +25,11 @@ impl OpenApiConfig {
     /// Returns true if the document is at an address.
     pub(crate) fn is_remote(&self) -> bool {
         self.document.starts_with("https://") || self.document.starts_with("http://")
+    }
+
+    /// Returns true if the document is at a path from the folder of the file that names it.
+    pub fn is_relative(&self) -> bool {
+        !self.is_remote() && Path::new(&self.document).is_relative()
     }
 
     /// Makes a relative path of the document one from the folder of `file`, which names it. The working folder must not

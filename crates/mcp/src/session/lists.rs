@@ -80,7 +80,7 @@ pub(crate) struct ToolListEntries {
     pub(crate) is_whole: bool,
     /// True if tools may require arguments to be repeated in headers.
     pub(crate) requires_headers: bool,
-    /// What the server has no tools for, if it knows.
+    /// The parts of an API that the server has no tools for, and the reasons.
     pub(crate) note: Option<String>,
 }
 

@@ -214,7 +214,7 @@ impl Session {
         }
     }
 
-    /// Returns the note about what the server has no tools for.
+    /// Returns the note about the operations of an API that have no tool.
     pub(crate) fn note(&self) -> Option<&str> {
         self.handle.note()
     }

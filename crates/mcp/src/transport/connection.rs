@@ -120,7 +120,7 @@ impl TransportHandle {
         }
     }
 
-    /// Returns the note about what the server has no tools for.
+    /// Returns the note about the operations of an API that have no tool.
     pub(crate) fn note(&self) -> Option<&str> {
         match self {
             Self::Process { .. } => None,

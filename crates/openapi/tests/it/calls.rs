@@ -1,10 +1,10 @@
 //! Calls as requests, and responses as results.
 
-use planwright_openapi::{Api, HttpResponse, Operation, ReadOptions, call_result};
+use planwright_openapi::{Api, ApiOptions, HttpResponse, Operation, call_result};
 use serde_json::{Value, json};
 
 fn operation(document: &str, name: &str) -> Operation {
-    let api = Api::read(document, &ReadOptions::default()).unwrap();
+    let api = Api::read(document, &ApiOptions::default()).unwrap();
     let mut operations = api.operations.into_iter();
     operations
         .find(|operation| operation.name() == name)

@@ -1,6 +1,6 @@
 //! Documents and their tools, as golden files.
 
-use planwright_openapi::{Api, ReadOptions};
+use planwright_openapi::{Api, ApiOptions};
 use serde_json::{Value, json};
 
 const SHOP: &str = include_str!("documents/shop-3.0.yaml");
@@ -8,7 +8,7 @@ const NOTES: &str = include_str!("documents/notes-3.1.json");
 
 /// Returns everything that comes of a document.
 fn read(text: &str, headers: &[&str]) -> Value {
-    let options = ReadOptions {
+    let options = ApiOptions {
         headers: headers.iter().map(|name| (*name).to_owned()).collect(),
     };
     let api = Api::read(text, &options).unwrap();
@@ -51,7 +51,7 @@ fn headers_of_the_entry_are_no_parameters() {
 #[test]
 fn other_texts_are_refused() {
     let refusal = |text: &str| {
-        Api::read(text, &ReadOptions::default())
+        Api::read(text, &ApiOptions::default())
             .unwrap_err()
             .to_string()
     };

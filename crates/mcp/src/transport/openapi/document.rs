@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 
 use planwright_core::text::visible;
-use planwright_openapi::{Api, ReadOptions};
+use planwright_openapi::{Api, ApiOptions};
 use reqwest::Url;
 
 use super::api_client::read_body;
@@ -25,7 +25,7 @@ pub(super) async fn read_api(
         None => None,
     };
     let path = config.document.clone();
-    let options = ReadOptions {
+    let options = ApiOptions {
         headers: config
             .headers
             .iter()
@@ -153,7 +153,7 @@ fn unreadable(reason: String) -> ServerStartError {
 
 #[cfg(test)]
 mod tests {
-    use planwright_openapi::{Api, ReadOptions};
+    use planwright_openapi::{Api, ApiOptions};
 
     use super::base_url;
     use crate::config::OpenApiConfig;
@@ -162,7 +162,7 @@ mod tests {
     fn address(document: &str, base: Option<&str>, headers: bool, server: Option<&str>) -> String {
         let servers = server.map_or_else(String::new, |url| format!("servers: [{{url: '{url}'}}]"));
         let text = format!("openapi: 3.1.0\n{servers}");
-        let api = Api::read(&text, &ReadOptions::default()).unwrap();
+        let api = Api::read(&text, &ApiOptions::default()).unwrap();
         let key = ("X-Key".to_owned(), "k".to_owned());
         let config = OpenApiConfig {
             document: document.to_owned(),
