@@ -37,7 +37,7 @@ pub(crate) struct OperationPlace<'d> {
 
 /// An argument of the tool, and its place in a request.
 #[derive(Clone, Debug)]
-pub(crate) struct Argument {
+pub(crate) struct ToolArgument {
     pub(crate) name: String,
     pub(crate) target: Target,
 }
@@ -60,7 +60,7 @@ pub(crate) struct Body {
 /// Collects the arguments of a tool, with their schemas.
 pub(crate) struct InputReader<'d> {
     schemas: SchemaReader<'d>,
-    arguments: Vec<Argument>,
+    arguments: Vec<ToolArgument>,
     properties: Map<String, Value>,
     required: Vec<String>,
     names: HashSet<String>,
@@ -213,11 +213,11 @@ impl<'d> InputReader<'d> {
 
     fn add(&mut self, name: String, schema: Value, target: Target) {
         self.properties.insert(name.clone(), schema);
-        self.arguments.push(Argument { name, target });
+        self.arguments.push(ToolArgument { name, target });
     }
 
     /// Returns the arguments, and the schema of all of them.
-    pub(crate) fn finish(mut self) -> Result<(Vec<Argument>, Value), String> {
+    pub(crate) fn finish(mut self) -> Result<(Vec<ToolArgument>, Value), String> {
         let definitions = self.schemas.definitions()?;
         let mut schema = Map::new();
         schema.insert("type".to_owned(), json!("object"));

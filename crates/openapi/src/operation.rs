@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::api::ApiOptions;
 use super::body::write_body;
-use super::input::{Argument, Body, InputReader, OperationPlace, Target};
+use super::input::{Body, InputReader, OperationPlace, Target, ToolArgument};
 use super::name::{distinct_name, valid_name};
 use super::parameter::Location;
 use super::response::{OutputSchema, output_schema};
@@ -22,7 +22,7 @@ pub struct Operation {
     path: String,
     input: Value,
     output: Option<OutputSchema>,
-    arguments: Vec<Argument>,
+    arguments: Vec<ToolArgument>,
     body: Option<Body>,
 }
 
@@ -153,7 +153,7 @@ impl Operation {
         let mut fields = Map::new();
         let mut whole_body = None;
         let mut path_texts = Vec::new();
-        for Argument { name, target } in &self.arguments {
+        for ToolArgument { name, target } in &self.arguments {
             let Some(value) = arguments.get(name) else {
                 continue;
             };

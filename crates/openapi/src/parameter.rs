@@ -131,7 +131,9 @@ impl RequestParameter {
             (Style::Json, value) => add(&name, encode(&value.to_string(), self.allow_reserved)),
             (Style::DeepObject, Value::Object(fields)) => add_deep(&name, fields, pairs),
             (Style::Form, Value::Array(items)) if self.explode => {
-                items.iter().for_each(|item| add(&name, encoded(item)));
+                for item in items {
+                    add(&name, encoded(item));
+                }
             }
             (Style::Form, Value::Object(fields)) if self.explode => fields
                 .iter()

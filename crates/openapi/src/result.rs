@@ -76,10 +76,10 @@ fn error_result(response: &HttpResponse, text: Option<&str>, json: Option<&str>)
     let status = response.status;
     let mut message = format!("HTTP {}", response.status_text);
     if let Some(location) = &response.location {
-        message += &format!(", which redirects to `{location}`");
+        message.extend([", which redirects to `", location, "`"]);
     }
     if !text.is_empty() {
-        message += &format!(": {text}");
+        message.extend([": ", text]);
     }
     let content = json!([{"type": "text", "text": message}]);
     let body = match json {

@@ -250,11 +250,12 @@ mod tests {
 
     #[test]
     fn aliases_do_not_multiply_without_end() {
-        let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
-        for level in 1..9 {
+        let lines = (1..9).map(|level| {
             let aliases = vec![format!("*a{}", level - 1); 10].join(", ");
-            text += &format!("a{level}: &a{level} [{aliases}]\n");
-        }
+            format!("a{level}: &a{level} [{aliases}]\n")
+        });
+        let text =
+            "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned() + &lines.collect::<String>();
         let error = read_yaml(&text).unwrap_err().to_string();
         assert!(error.contains("too many values"), "{error}");
         let error = read_yaml("a: 1\na: 2\n").unwrap_err().to_string();
