@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::parameter::{encode, text_of};
+use super::parameter::{Location, RequestParameter, encode, text_of};
 use super::reference;
 use super::schema::SchemaReader;
 
@@ -23,6 +23,8 @@ pub(crate) struct BodyType<'d> {
     pub(crate) content_type: String,
     pub(crate) encoding: Encoding,
     pub(crate) schema: Option<&'d Value>,
+    /// The fields of a form whose lists and objects have a style of their own.
+    pub(crate) styles: Vec<RequestParameter>,
 }
 
 /// Chooses the content type of a body: JSON if there is one, then a form, then text.
@@ -43,6 +45,7 @@ pub(crate) fn body_type(body: &Value) -> Result<BodyType<'_>, String> {
             content_type,
             encoding,
             schema: media.get("schema"),
+            styles: styles(media),
         })
     });
     known.min_by_key(|body| rank(body.encoding)).ok_or_else(|| {
@@ -51,6 +54,16 @@ pub(crate) fn body_type(body: &Value) -> Result<BodyType<'_>, String> {
             None => "its body has no content type".to_owned(),
         }
     })
+}
+
+/// Returns the fields whose encoding states a style.
+fn styles(media: &Value) -> Vec<RequestParameter> {
+    let encodings = media.get("encoding").and_then(Value::as_object);
+    let encodings = encodings.into_iter().flatten();
+    encodings
+        .filter(|(_, encoding)| encoding.get("style").is_some())
+        .map(|(name, encoding)| RequestParameter::read(name, Location::Query, encoding))
+        .collect()
 }
 
 /// Returns the content type to send for one that a document names, and its encoding.
@@ -146,13 +159,21 @@ fn add_fields<'d>(
     true
 }
 
-/// Writes a body in its encoding.
-pub(crate) fn write_body(encoding: Encoding, value: &Value) -> Vec<u8> {
+/// Writes a body in its encoding. The fields of a form that are in `styles` are written as these say.
+pub(crate) fn write_body(
+    encoding: Encoding,
+    styles: &[RequestParameter],
+    value: &Value,
+) -> Vec<u8> {
     match (encoding, value) {
         (Encoding::Json, value) => value.to_string().into_bytes(),
         (Encoding::Form, Value::Object(fields)) => {
             let mut pairs = Vec::new();
             for (name, value) in fields {
+                if let Some(style) = styles.iter().find(|style| style.name == *name) {
+                    style.add_query(value, &mut pairs);
+                    continue;
+                }
                 let name = encode(name, false);
                 let mut add = |value: &Value| {
                     pairs.push(format!("{name}={}", encode(&text_of(value), false)));

@@ -54,6 +54,7 @@ pub(crate) enum Target {
 pub(crate) struct Body {
     pub(crate) content_type: String,
     pub(crate) encoding: Encoding,
+    pub(crate) styles: Vec<RequestParameter>,
     pub(crate) is_required: bool,
 }
 
@@ -207,6 +208,7 @@ impl<'d> InputReader<'d> {
         Ok(Body {
             content_type: chosen.content_type,
             encoding: chosen.encoding,
+            styles: chosen.styles,
             is_required,
         })
     }

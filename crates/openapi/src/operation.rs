@@ -214,7 +214,7 @@ impl Operation {
                 request
                     .headers
                     .push(("Content-Type".to_owned(), content_type));
-                request.body = Some(write_body(body.encoding, &value));
+                request.body = Some(write_body(body.encoding, &body.styles, &value));
             }
         }
         Ok(request)

@@ -182,8 +182,15 @@ fn add_deep(name: &str, fields: &Map<String, Value>, pairs: &mut Vec<String>) {
         match value {
             Value::Object(fields) => add_deep(&name, fields, pairs),
             Value::Array(items) => {
-                let items = items.iter();
-                pairs.extend(items.map(|item| format!("{name}={}", encode(&text_of(item), false))));
+                for (index, item) in items.iter().enumerate() {
+                    match item {
+                        // The fields of one object stay together by its position.
+                        Value::Object(fields) => {
+                            add_deep(&format!("{name}%5B{index}%5D"), fields, pairs);
+                        }
+                        item => pairs.push(format!("{name}={}", encode(&text_of(item), false))),
+                    }
+                }
             }
             Value::Null => {}
             value => pairs.push(format!("{name}={}", encode(&text_of(value), false))),

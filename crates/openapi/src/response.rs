@@ -35,19 +35,19 @@ pub(crate) fn output_schema(
         }
         let response = reference::resolve(document, response).ok()?;
         let content = response.get("content")?.as_object()?;
-        // A response of another type has no structured content.
-        if content.is_empty()
-            || !content
-                .keys()
-                .all(|name| is_json(&essence(name)) || name == "*/*")
-        {
-            return None;
-        }
-        for media in content.values() {
+        // Requests ask for JSON, so other types beside it do not occur.
+        let is_json = |(name, _): &(&String, &Value)| is_json(&essence(name)) || *name == "*/*";
+        let mut has_json = false;
+        for (_, media) in content.iter().filter(is_json) {
+            has_json = true;
             let schema = reader.read(media.get("schema")?).ok()?;
             if !schemas.contains(&schema) {
                 schemas.push(schema);
             }
+        }
+        // A response of another type has no structured content.
+        if !has_json {
+            return None;
         }
     }
     let definitions = reader.definitions().ok()?;

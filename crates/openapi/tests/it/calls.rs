@@ -55,7 +55,7 @@ fn arguments_go_where_the_document_puts_them() {
         request(&shop("deleteOrder"), json!({"id": 7})),
         request(
             &shop("login"),
-            json!({"user": "a b", "scopes": ["x", "y&z"]}),
+            json!({"user": "a b", "scopes": ["x", "y&z"], "device": {"name": "a", "keys": [{"id": 1}, {"id": 2}]}}),
         ),
         request(&notes("get_note_by_revision"), note),
         request(
