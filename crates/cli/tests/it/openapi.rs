@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::program::{planwright, stderr, stdout};
 
 /// The document of an API with orders.
-const DOCUMENT: &str = r##"
+const DOCUMENT: &str = r"
 openapi: 3.0.3
 info: {title: Shop, version: 1.0.0}
 servers: [{url: SERVER}]
@@ -43,7 +43,7 @@ paths:
 components:
   schemas:
     Order: {type: object, required: [item], properties: {id: {type: string, readOnly: true}, item: {type: string}}}
-"##;
+";
 
 /// Starts the API, whose order `o/3` does not exist.
 fn api() -> ModelServer {
