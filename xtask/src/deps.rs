@@ -32,8 +32,13 @@ const LAYERS: &[Layer] = &[
         tests_may_use: &[],
     },
     Layer {
+        name: "planwright-openapi",
+        may_use: &[],
+        tests_may_use: &[],
+    },
+    Layer {
         name: "planwright-mcp",
-        may_use: &["planwright-core", "planwright-engine"],
+        may_use: &["planwright-core", "planwright-engine", "planwright-openapi"],
         tests_may_use: &["planwright-testkit"],
     },
     Layer {

@@ -322,7 +322,7 @@ pub struct ServersV1 {
 pub struct ListedServerV1 {
     /// The name.
     pub name: String,
-    /// `program`, `http`, or `unknown` for one that is disabled or cannot be used.
+    /// `program`, `http`, `openapi`, or `unknown` for one that is disabled or cannot be used.
     pub kind: &'static str,
     /// The command with its arguments, or the address. References to variables stay as they are written.
     pub address: String,

@@ -30,8 +30,8 @@ mod supervisor;
 pub mod gateway;
 
 pub use config::{
-    ConfigError, ConfigProblem, Grant, HttpConfig, OauthConfig, ProgramConfig, ServerConfig,
-    ServerTransport, ServersConfig, is_secret_name, jsonc,
+    ConfigError, ConfigProblem, Grant, HttpConfig, OauthConfig, OpenApiConfig, ProgramConfig,
+    ServerConfig, ServerTransport, ServersConfig, is_secret_name, jsonc,
 };
 pub use session::{Caller, UpstreamClient, UpstreamError};
 pub use supervisor::{SUPERVISE, Supervisor, supervise};

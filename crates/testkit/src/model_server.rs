@@ -100,6 +100,26 @@ impl ModelServer {
     ///
     /// If it cannot listen.
     pub fn start(script: Vec<ScriptedResponse>) -> Self {
+        let script = Mutex::new(script.into_iter().peekable());
+        Self::answering(move |_| {
+            let mut script = script.lock().unwrap_or_else(PoisonError::into_inner);
+            // The last response is repeated for all further requests.
+            if script.len() > 1 {
+                script.next()
+            } else {
+                script.peek().cloned()
+            }
+        })
+    }
+
+    /// Starts a server that answers each request with what `answer` returns, and closes the connection without it.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot listen.
+    pub fn answering(
+        answer: impl Fn(&RecordedRequest) -> Option<ScriptedResponse> + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let address = listener.local_addr().expect("it listens");
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -107,18 +127,11 @@ impl ModelServer {
             url: format!("http://{address}"),
             asked: Arc::clone(&asked),
         };
+        let answer = Arc::new(answer);
         thread::spawn(move || {
-            let mut script = script.into_iter().peekable();
             for stream in listener.incoming().map_while(Result::ok) {
-                let Some(answer) = script.peek().cloned() else {
-                    return;
-                };
-                // The last response is repeated for all further requests.
-                if script.len() > 1 {
-                    script.next();
-                }
-                let asked = Arc::clone(&asked);
-                thread::spawn(move || serve(stream, &answer, &asked));
+                let (answer, asked) = (Arc::clone(&answer), Arc::clone(&asked));
+                thread::spawn(move || serve(stream, &*answer, &asked));
             }
         });
         server
@@ -139,17 +152,22 @@ impl ModelServer {
 /// Serves one request on one connection. A client may disconnect early.
 fn serve(
     stream: TcpStream,
-    answer: &ScriptedResponse,
+    answer: &dyn Fn(&RecordedRequest) -> Option<ScriptedResponse>,
     asked: &Mutex<Vec<RecordedRequest>>,
 ) -> io::Result<()> {
     let mut reader = BufReader::new(stream);
     let request = read(&mut reader)?;
     let mut requests = asked.lock().unwrap_or_else(PoisonError::into_inner);
-    requests.push(request);
+    requests.push(request.clone());
+    // Chosen while no other request is recorded, so that a script has the order of the requests.
+    let answer = answer(&request);
     drop(requests);
+    let Some(answer) = answer else {
+        return Ok(());
+    };
     let mut stream = reader.into_inner();
     if answer.ending != ResponseEnd::Silent || !answer.parts.is_empty() {
-        write(&mut stream, answer)?;
+        write(&mut stream, &answer)?;
     }
     if answer.ending == ResponseEnd::Silent {
         // The client ends the connection.

@@ -156,6 +156,7 @@ const NO_WORD_IN: &[(&str, &[&str])] = &[("async", PURE), ("await", PURE)];
 const PURE: &[&str] = &[
     "crates/core/src/",
     "crates/dialects/src/",
+    "crates/openapi/src/",
     "crates/planner/src/analysis/",
     "crates/planner/src/dates/",
     "crates/planwright/src/config/",

@@ -28,6 +28,7 @@ const CHECKED: &[&str] = &[
     "crates/engine/",
     "crates/format/",
     "crates/mcp/",
+    "crates/openapi/",
     "crates/planner/",
     "crates/planwright/",
     "crates/postgres/",

@@ -95,11 +95,20 @@ pub(crate) async fn login(
 ) -> Result<Exit, CommandError> {
     let name = &arguments.server;
     let mut server = find(arguments, printer)?;
-    let ServerTransport::Http(http) = &server.reach else {
-        return Err(
-            CommandError::new(format!("`{name}` is a program, which needs no login"))
-                .hint("pass its keys with `env`"),
-        );
+    let http = match &server.reach {
+        ServerTransport::Http(http) => http,
+        ServerTransport::Program(_) => {
+            return Err(
+                CommandError::new(format!("`{name}` is a program, which needs no login"))
+                    .hint("pass its keys with `env`"),
+            );
+        }
+        ServerTransport::OpenApi(_) => {
+            return Err(CommandError::new(format!(
+                "`{name}` is an API with an OpenAPI document, for which there is no login"
+            ))
+            .hint("pass its keys with `headers`"));
+        }
     };
     if arguments.remove {
         return forget(name, http, printer);

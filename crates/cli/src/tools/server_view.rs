@@ -6,8 +6,8 @@ use std::sync::Arc;
 use planwright::core::Value;
 use planwright::engine::run::MASK;
 use planwright::mcp::{
-    ConfigProblem, Grant, HttpConfig, OauthConfig, ProgramConfig, ServerConfig, ServerTransport,
-    ServersConfig, is_secret_name,
+    ConfigProblem, Grant, HttpConfig, OauthConfig, OpenApiConfig, ProgramConfig, ServerConfig,
+    ServerTransport, ServersConfig, is_secret_name,
 };
 use planwright::terminal_text;
 
@@ -76,11 +76,21 @@ fn command(server: &ServerConfig) -> Vec<String> {
             oauth,
         }) => {
             lines.push(format!("  {name}: talk to {url}"));
-            let headers = headers.iter();
-            lines.extend(
-                headers.map(|(name, value)| format!("    with {name}: {}", masked(name, value))),
-            );
+            lines.extend(with_headers(headers));
             lines.extend(login(oauth));
+        }
+        ServerTransport::OpenApi(OpenApiConfig {
+            document,
+            base_url,
+            headers,
+        }) => {
+            let document = shell_quoted(document);
+            let base = match base_url {
+                Some(base) => base.as_str(),
+                None => "the address that it names",
+            };
+            lines.push(format!("  {name}: call the API of {document} at {base}"));
+            lines.extend(with_headers(headers));
         }
     }
     if *trusted {
@@ -98,6 +108,12 @@ fn command(server: &ServerConfig) -> Vec<String> {
             .map(|revision| format!("    protocol: {revision}")),
     );
     lines
+}
+
+/// The lines about the headers of every request.
+fn with_headers(headers: &[(String, String)]) -> impl Iterator<Item = String> {
+    let headers = headers.iter();
+    headers.map(|(name, value)| format!("    with {name}: {}", masked(name, value)))
 }
 
 /// The line about the OAuth client of a server, if the file has one.

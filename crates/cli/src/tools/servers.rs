@@ -96,6 +96,7 @@ fn describe_servers(config: &ServersConfig) -> Vec<ListedServerV1> {
         kind: match &server.reach {
             ServerTransport::Program(_) => "program",
             ServerTransport::Http(_) => "http",
+            ServerTransport::OpenApi(_) => "openapi",
         },
         address: match &server.reach {
             ServerTransport::Program(program) => {
@@ -104,6 +105,10 @@ fn describe_servers(config: &ServersConfig) -> Vec<ListedServerV1> {
                     .unwrap_or_else(|_| program.command.clone())
             }
             ServerTransport::Http(http) => http.url.clone(),
+            ServerTransport::OpenApi(api) => match &api.base_url {
+                Some(base) => format!("{} at {base}", api.document),
+                None => api.document.clone(),
+            },
         },
         disabled: false,
         problem: None,

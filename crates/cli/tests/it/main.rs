@@ -33,6 +33,7 @@ mod interrupts;
 mod learned;
 mod model;
 mod needed_servers;
+mod openapi;
 mod origins;
 mod orphans;
 mod outages;

@@ -40,7 +40,7 @@ impl ServerReader<'_> {
         self.config.reach = ServerTransport::Http(http);
     }
 
-    fn read_url(&mut self, field: &str, value: &Value) -> String {
+    pub(super) fn read_url(&mut self, field: &str, value: &Value) -> String {
         let issues = self.problems.len();
         let text = self.read_text(field, value);
         // The text itself is invalid, and a second problem about it would not help.
@@ -71,7 +71,7 @@ impl ServerReader<'_> {
         text.trim().to_owned()
     }
 
-    fn read_headers(&mut self, value: &Value) -> Vec<(String, String)> {
+    pub(super) fn read_headers(&mut self, value: &Value) -> Vec<(String, String)> {
         let Value::Object(headers) = value else {
             self.problem(
                 "/headers",

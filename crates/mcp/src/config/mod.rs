@@ -3,6 +3,8 @@
 #[cfg(feature = "http")]
 mod http;
 pub mod jsonc;
+mod openapi;
+mod origin;
 mod parse;
 mod problem;
 mod server;
@@ -10,6 +12,7 @@ mod server_reader;
 #[cfg(all(test, feature = "http"))]
 mod tests;
 
+pub use openapi::OpenApiConfig;
 pub use problem::{ConfigError, ConfigProblem};
 pub use server::{
     Grant, HttpConfig, OauthConfig, ProgramConfig, ServerConfig, ServerTransport, ServersConfig,

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::problem::{ConfigError, ConfigProblem};
 use super::server_reader::{EnvironmentLookup, ServerReader, escape};
-use super::{ServersConfig, jsonc};
+use super::{ServerTransport, ServersConfig, jsonc};
 
 /// The names of the field with the servers: that of most clients, and that of VS Code.
 const CONTAINERS: [&str; 2] = ["mcpServers", "servers"];
@@ -172,7 +172,7 @@ impl ConfigReader<'_> {
             );
         }
         let ServerReader {
-            config,
+            mut config,
             problems,
             unknown,
             ..
@@ -189,6 +189,11 @@ impl ConfigReader<'_> {
         if !is_enabled {
             self.config.disabled.push(name);
             return;
+        }
+        if let ServerTransport::OpenApi(api) = &mut config.reach
+            && self.lookup.is_some()
+        {
+            api.resolve_from(&self.file);
         }
         if problems.is_empty() {
             self.config.servers.push(config);

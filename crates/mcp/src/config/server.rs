@@ -1,16 +1,15 @@
-//! The configuration of one server, and its identity: a digest of the transport configuration.
+//! The configuration of one server.
 
 use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use planwright_core::ServerName;
-use planwright_core::text::hex;
-use sha2::{Digest, Sha256};
 
-use super::ConfigProblem;
+use super::origin::{OriginDigest, origin_of, without_query};
+use super::{ConfigProblem, OpenApiConfig};
 
 /// The servers of one `mcp.json`.
 #[derive(Clone, Debug, Default)]
@@ -62,13 +61,15 @@ pub enum ServerTransport {
     Program(ProgramConfig),
     /// A remote server, reached over Streamable HTTP.
     Http(HttpConfig),
+    /// An HTTP API with an OpenAPI document, which this process serves as tools.
+    OpenApi(OpenApiConfig),
 }
 
 impl ServerTransport {
     /// Returns true if one connection may serve several clients, each in its own session.
     pub(crate) fn has_sessions_per_client(&self) -> bool {
         match self {
-            Self::Program(_) => false,
+            Self::Program(_) | Self::OpenApi(_) => false,
             Self::Http(_) => true,
         }
     }
@@ -150,6 +151,11 @@ impl ServerConfig {
         Self::with_transport(name.into(), ServerTransport::Http(http))
     }
 
+    /// Creates a server `name` that serves the HTTP API of an OpenAPI document.
+    pub fn openapi(name: impl Into<ServerName>, api: OpenApiConfig) -> Self {
+        Self::with_transport(name.into(), ServerTransport::OpenApi(api))
+    }
+
     fn with_transport(name: ServerName, reach: ServerTransport) -> Self {
         Self {
             name,
@@ -177,10 +183,7 @@ impl ServerConfig {
     /// tools: its configuration with the secrets, the size and time of the files in its command line, and for a program
     /// the `search_path` and the working directory.
     pub(crate) fn fingerprint(&self, salt: &str, search_path: Option<&OsStr>) -> String {
-        let mut parts = OriginDigest {
-            digest: Sha256::new(),
-            secrets: &[],
-        };
+        let mut parts = OriginDigest::new(&[]);
         parts.add(salt);
         parts.add(self.protocol.as_deref().unwrap_or_default());
         match &self.reach {
@@ -197,6 +200,11 @@ impl ServerConfig {
             }
             ServerTransport::Http(http) => {
                 parts.http(http);
+            }
+            ServerTransport::OpenApi(api) => {
+                parts.openapi(api);
+                // The list of tools of another document may differ.
+                parts.files(Path::new(""), &api.document);
             }
         }
         parts.hex()
@@ -230,9 +238,8 @@ impl fmt::Debug for HttpConfig {
     /// Omits header values and the query of the address, which may contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let headers: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
-        let url = self.url.split(['?', '#']).next().unwrap_or_default();
         f.debug_struct("HttpConfig")
-            .field("url", &url)
+            .field("url", &without_query(&self.url))
             .field("headers", &headers)
             .field("oauth", &self.oauth)
             .finish()
@@ -249,178 +256,5 @@ impl fmt::Debug for OauthConfig {
             .field("scopes", &self.scopes)
             .field("callback_port", &self.callback_port)
             .finish()
-    }
-}
-
-/// The replacement for a secret, so that a rotated key does not change the identity.
-const SECRET: &str = "[redacted]";
-
-/// Returns the identity of `server`, see [`ServerConfig::origin`].
-fn origin_of(server: &ServerConfig) -> Arc<str> {
-    let mut parts = OriginDigest {
-        digest: Sha256::new(),
-        secrets: &server.secrets,
-    };
-    let name = match &server.reach {
-        ServerTransport::Program(program) => parts.program(program),
-        ServerTransport::Http(http) => parts.http(http),
-    };
-    let name = parts.mask(name);
-    format!("{name} sha256:{}", parts.hex()).into()
-}
-
-/// A digest of length-prefixed parts, so that different lists of parts never feed the same bytes.
-struct OriginDigest<'a> {
-    digest: Sha256,
-    secrets: &'a [Arc<str>],
-}
-
-impl OriginDigest<'_> {
-    fn program<'p>(&mut self, program: &'p ProgramConfig) -> &'p str {
-        self.add("program");
-        let folder = program.cwd.as_deref();
-        self.path(folder, &program.command);
-        self.count(program.args.len());
-        for arg in &program.args {
-            self.path(folder, arg);
-        }
-        self.add(&folder.map_or_else(String::new, |folder| folder.to_string_lossy().into_owned()));
-        self.count(program.env.len());
-        for (name, value) in &program.env {
-            self.add(name);
-            // A removed variable differs from an empty one.
-            self.count(usize::from(value.is_some()));
-            self.add(value.as_deref().unwrap_or_default());
-        }
-        &program.command
-    }
-
-    fn http<'p>(&mut self, http: &'p HttpConfig) -> &'p str {
-        self.add("http");
-        self.add(&http.url);
-        self.count(http.headers.len());
-        for (name, value) in &http.headers {
-            self.add(name);
-            self.add(value);
-        }
-        // The query may contain keys, so the readable part omits it; the digest includes it.
-        http.url.split(['?', '#']).next().unwrap_or_default()
-    }
-
-    /// Adds a word of a command line; a relative path of an existing file counts as its absolute path.
-    fn path(&mut self, folder: Option<&Path>, word: &str) {
-        let whole = folder.map_or_else(|| PathBuf::from(word), |folder| folder.join(word));
-        let is_relative_file = Path::new(word).is_relative() && whole.is_file();
-        match std::path::absolute(&whole) {
-            Ok(absolute) if is_relative_file => self.add(&absolute.to_string_lossy()),
-            _ => self.add(word),
-        }
-    }
-
-    /// Adds the size and the time of the files that a word of a command line may name: `FILE`, `--option=FILE`, `@FILE`.
-    fn files(&mut self, folder: &Path, word: &str) {
-        let last = word.rsplit(['=', '@']).next().unwrap_or_default();
-        for path in [word, last] {
-            if let Ok(found) = folder.join(path).metadata()
-                && found.is_file()
-            {
-                let modified = found.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-                let age = modified.duration_since(SystemTime::UNIX_EPOCH);
-                self.add(&format!("{} {:?}", found.len(), age.unwrap_or_default()));
-            }
-        }
-    }
-
-    /// Returns the digest in hexadecimal digits.
-    fn hex(self) -> String {
-        hex(&self.digest.finalize())
-    }
-
-    fn add(&mut self, text: &str) {
-        let text = self.mask(text);
-        self.count(text.len());
-        self.digest.update(text);
-    }
-
-    fn count(&mut self, count: usize) {
-        self.digest.update((count as u64).to_le_bytes());
-    }
-
-    fn mask(&self, text: &str) -> String {
-        let secrets = self.secrets.iter().filter(|secret| !secret.is_empty());
-        secrets.fold(text.to_owned(), |text, secret| {
-            text.replace(&**secret, SECRET)
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::{HttpConfig, ProgramConfig, ServerConfig};
-
-    fn program(change: impl FnOnce(&mut ProgramConfig)) -> String {
-        let mut program = ProgramConfig {
-            command: "node".into(),
-            args: vec!["server.js".into()],
-            env: vec![("MODE".into(), Some("safe".into()))],
-            cwd: Some("/srv".into()),
-        };
-        change(&mut program);
-        ServerConfig::program("files", program).origin().to_string()
-    }
-
-    fn http(url: &str) -> String {
-        let http = HttpConfig {
-            url: url.into(),
-            ..HttpConfig::default()
-        };
-        ServerConfig::http("files", http).origin().to_string()
-    }
-
-    #[test]
-    fn another_program_is_another_origin() {
-        let mut origins = vec![
-            program(|_| {}),
-            program(|program| program.command = "deno".into()),
-            program(|program| program.args.push("--all".into())),
-            program(|program| program.args = vec!["server.jsx".into()]),
-            program(|program| program.cwd = None),
-            program(|program| program.env.clear()),
-            program(|program| program.env[0].1 = None),
-            program(|program| program.env[0].1 = Some("unsafe".into())),
-            http("https://one.example/mcp"),
-            http("https://one.example/mcp?key=1"),
-            http("https://two.example/mcp"),
-        ];
-        assert!(origins[0].starts_with("node sha256:"), "{}", origins[0]);
-        assert!(origins[9].starts_with("https://one.example/mcp sha256:"));
-        let count = origins.len();
-        origins.sort();
-        origins.dedup();
-        assert_eq!(origins.len(), count);
-    }
-
-    #[test]
-    fn a_new_secret_is_no_other_origin() {
-        let with = |secret: &str| {
-            let program = ProgramConfig {
-                command: "node".into(),
-                env: vec![("TOKEN".into(), Some(secret.to_owned()))],
-                ..ProgramConfig::default()
-            };
-            let mut server = ServerConfig::program("files", program);
-            server.secrets = vec![secret.into()];
-            server.origin()
-        };
-        assert_eq!(with("first-token"), with("second-token"));
-    }
-
-    #[test]
-    fn a_relative_file_counts_by_its_absolute_path() {
-        let folder = tempfile::tempdir().unwrap();
-        let origin = || program(|program| program.cwd = Some(folder.path().into()));
-        let before = origin();
-        std::fs::write(folder.path().join("server.js"), "").unwrap();
-        assert_ne!(origin(), before);
     }
 }

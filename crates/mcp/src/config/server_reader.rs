@@ -72,11 +72,13 @@ impl<'a> ServerReader<'a> {
             Some("http" | "streamable-http" | "streamable_http" | "streamableHttp") => {
                 self.read_http(fields);
             }
+            Some("openapi") => self.read_openapi(fields),
             Some(kind) => self.problem(
                 "/type",
                 &format!("unknown transport `{kind}`"),
-                "write `stdio` or `http`",
+                "write `stdio`, `http` or `openapi`",
             ),
+            None if fields.contains_key("openapi") => self.read_openapi(fields),
             // Most clients omit the type and let the address field decide.
             None if has_address => self.read_http(fields),
             None => self.read_program(fields),
@@ -91,6 +93,11 @@ impl<'a> ServerReader<'a> {
             "its transport is HTTP, but this program was built without HTTP",
             "build the program with the feature `mcp-http` of `planwright`",
         );
+    }
+
+    #[cfg(not(feature = "http"))]
+    fn read_openapi(&mut self, fields: Map<String, Value>) {
+        self.read_http(fields);
     }
 
     /// Parses the fields that are independent of the transport.

@@ -41,6 +41,13 @@ fn check(text: &str) -> String {
                 }
                 lines.push(format!("  {:?}", http.oauth));
             }
+            ServerTransport::OpenApi(api) => {
+                let base = api.base_url.as_deref().unwrap_or("the address in it");
+                lines.push(format!("{}: {} at {base}", server.name, api.document));
+                for (name, value) in &api.headers {
+                    lines.push(format!("  header {name}: {value}"));
+                }
+            }
         }
         if server.trusted {
             lines.push("  trusted".to_owned());
@@ -129,7 +136,7 @@ fn one_bad_server_leaves_the_others() {
     unusable /mcpServers/sse/type the server `sse` cannot be started: its transport is `sse`, which MCP has deprecated
       help: write the address of its Streamable HTTP endpoint with `"type": "http"`; if it has none, put a bridge in between: `"command": "npx", "args": ["mcp-remote", "URL"]`
     unusable /mcpServers/odd/type the server `odd` cannot be started: unknown transport `carrier-pigeon`
-      help: write `stdio` or `http`
+      help: write `stdio`, `http` or `openapi`
     unusable /mcpServers/list the server `list` cannot be started: it must be an object
       help: write `{"command": "…"}`
     unusable /mcpServers/empty the server `empty` cannot be started: it has no `command`
@@ -323,4 +330,40 @@ fn the_revision_must_be_supported() {
     unusable /mcpServers/number/protocol the server `number` cannot be started: `protocol` is 2025, which is not a supported revision of MCP
       help: write one of `2024-11-05`, `2025-03-26`, `2025-06-18`, `2025-11-25`, `2026-07-28`, or leave it out
     "#);
+}
+
+#[test]
+fn reads_apis() {
+    assert_snapshot!(check(r#"{"mcpServers": {
+        "file": {"openapi": "./shop.yaml"},
+        "remote": {"type": "openapi", "openapi": "https://shop.example/openapi.json", "baseUrl": "https://${NONE:-eu}.shop.example/v1",
+                   "headers": {"X-Api-Key": "${API_TOKEN}"}, "trusted": true, "timeout": "5s"},
+        "odd": {"openapi": "api.json", "cwd": "/tmp", "protocol": "2025-11-25"},
+        "nothing": {"type": "openapi"},
+        "bad": {"openapi": "ftp://shop.example/x", "baseUrl": "https://ada:secret@shop.example", "headers": {"Host": "x"}}
+    }}"#), @r#"
+    file: ./shop.yaml at the address in it
+    remote: https://shop.example/openapi.json at https://eu.shop.example/v1
+      header X-Api-Key: tok-123456
+      trusted
+      timeout 5s
+      secrets ["tok-123456"]
+    odd: api.json at the address in it
+    unusable /mcpServers/nothing the server `nothing` cannot be started: it has no `openapi`
+      help: write the path or the address of the OpenAPI document
+    unusable /mcpServers/bad/openapi the server `bad` cannot be started: `openapi` must begin with `https://` or `http://`
+      help: write it as `https://HOST/PATH`, and put keys into `headers`
+    unusable /mcpServers/bad/baseUrl the server `bad` cannot be started: `baseUrl` must not contain a password
+      help: write it as `https://HOST/PATH`, and put keys into `headers`
+    unusable /mcpServers/bad/headers/Host the server `bad` cannot be started: the header `Host` belongs to the protocol
+      help: leave it out
+    warning /mcpServers/odd/cwd the field `cwd` of the server `odd` is unknown and was ignored
+    warning /mcpServers/odd/protocol the field `protocol` of the server `odd` is unknown and was ignored
+    "#);
+    let config = |file: &str| {
+        let text = r#"{"mcpServers": {"a": {"openapi": "./a.yaml"}, "b": {"openapi": "/b.yaml"}}}"#;
+        let (config, _) = ServersConfig::parse(text, file, &|_| None).unwrap();
+        format!("{:?}", config.servers)
+    };
+    assert_snapshot!(config("/srv/shop/mcp.json"), @r#"[ServerConfig { name: ServerName("a"), reach: OpenApi(OpenApiConfig { document: "/srv/shop/a.yaml", base_url: None, headers: [] }), trusted: false, .. }, ServerConfig { name: ServerName("b"), reach: OpenApi(OpenApiConfig { document: "/b.yaml", base_url: None, headers: [] }), trusted: false, .. }]"#);
 }

@@ -80,6 +80,8 @@ pub(crate) struct ToolListEntries {
     pub(crate) is_whole: bool,
     /// True if tools may require arguments to be repeated in headers.
     pub(crate) requires_headers: bool,
+    /// The parts of an API that the server has no tools for, and the reasons.
+    pub(crate) note: Option<String>,
 }
 
 impl ToolListEntries {
@@ -89,8 +91,16 @@ impl ToolListEntries {
             mut entries,
             is_whole,
             requires_headers,
+            note,
         } = self;
         let mut warnings = Vec::new();
+        if let Some(note) = note {
+            let server = &config.name;
+            warnings.push(format!(
+                "the server `{server}` has no tool for {}",
+                visible(&note)
+            ));
+        }
         if !is_whole {
             let (server, count) = (&config.name, entries.len());
             warnings.push(format!(

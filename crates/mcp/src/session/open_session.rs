@@ -19,6 +19,8 @@ use crate::transport::connection::Connection;
 use crate::transport::connection::TransportHandle;
 #[cfg(feature = "http")]
 use crate::transport::http::{HttpFailure, open};
+#[cfg(feature = "http")]
+use crate::transport::openapi::OpenApiTransport;
 use crate::transport::stdio::pipe::PipeTransport;
 use crate::transport::stdio::process::Process;
 use crate::transport::stdio::stderr_log::StderrLog;
@@ -96,8 +98,17 @@ impl Session {
                 return Self::connect_over(transport, handle, router, (config, options), context)
                     .await;
             }
+            #[cfg(feature = "http")]
+            ServerTransport::OpenApi(api) => {
+                let router = Arc::default();
+                let (transport, note) =
+                    OpenApiTransport::open(api, Arc::clone(&router), options).await?;
+                let handle = TransportHandle::OpenApi { note };
+                return Self::connect_over(transport, handle, router, (config, options), context)
+                    .await;
+            }
             #[cfg(not(feature = "http"))]
-            ServerTransport::Http(_) => {
+            ServerTransport::Http(_) | ServerTransport::OpenApi(_) => {
                 return Err(ServerStartError {
                     message: "its transport is HTTP, but this program was built without HTTP"
                         .to_owned(),
@@ -199,8 +210,13 @@ impl Session {
         match &self.handle {
             TransportHandle::Process { .. } => "read its standard error output".to_owned(),
             #[cfg(feature = "http")]
-            TransportHandle::Http(_) => self.handle.help(),
+            TransportHandle::Http(_) | TransportHandle::OpenApi { .. } => self.handle.help(),
         }
+    }
+
+    /// Returns the note about the operations of an API that have no tool.
+    pub(crate) fn note(&self) -> Option<&str> {
+        self.handle.note()
     }
 
     /// Closes the connection, then ends the server and its descendants.

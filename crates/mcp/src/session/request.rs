@@ -131,6 +131,7 @@ impl Session {
                 entries,
                 is_whole,
                 requires_headers: self.requires_argument_headers(),
+                note: self.note().map(str::to_owned),
             }),
             Err(error) => Err(self.list_error(error).await),
         }

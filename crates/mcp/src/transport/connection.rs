@@ -31,6 +31,9 @@ pub(crate) enum TransportHandle {
     },
     #[cfg(feature = "http")]
     Http(HttpHandle),
+    /// An HTTP API, with the note about its operations without a tool.
+    #[cfg(feature = "http")]
+    OpenApi { note: Option<String> },
 }
 
 impl TransportHandle {
@@ -40,7 +43,7 @@ impl TransportHandle {
             Self::Process { .. } => HANDSHAKE_FALLBACK_DELAY,
             // Over HTTP each response belongs to its request, so no fallback is needed; the start has a separate timeout.
             #[cfg(feature = "http")]
-            Self::Http(_) => Duration::MAX,
+            Self::Http(_) | Self::OpenApi { .. } => Duration::MAX,
         }
     }
 
@@ -50,6 +53,8 @@ impl TransportHandle {
             Self::Process { problem, .. } => problem.get().cloned(),
             #[cfg(feature = "http")]
             Self::Http(http) => http.problem().map(|failure| failure.message),
+            #[cfg(feature = "http")]
+            Self::OpenApi { .. } => None,
         }
     }
 
@@ -65,6 +70,8 @@ impl TransportHandle {
             }
             #[cfg(feature = "http")]
             Self::Http(http) => http.last_failure().map(|failure| failure.message),
+            #[cfg(feature = "http")]
+            Self::OpenApi { .. } => None,
         }
     }
 
@@ -77,6 +84,8 @@ impl TransportHandle {
                 Some(failure) => failure.help,
                 None => "check that its `url` is the address of its MCP endpoint".to_owned(),
             },
+            #[cfg(feature = "http")]
+            Self::OpenApi { .. } => "check its OpenAPI document".to_owned(),
         }
     }
 
@@ -86,6 +95,8 @@ impl TransportHandle {
             Self::Process { .. } => false,
             #[cfg(feature = "http")]
             Self::Http(_) => true,
+            #[cfg(feature = "http")]
+            Self::OpenApi { .. } => false,
         }
     }
 
@@ -94,7 +105,7 @@ impl TransportHandle {
         match self {
             Self::Process { .. } => SendFailure::ClosesConnection,
             #[cfg(feature = "http")]
-            Self::Http(_) => SendFailure::FailsMessage,
+            Self::Http(_) | Self::OpenApi { .. } => SendFailure::FailsMessage,
         }
     }
 
@@ -104,6 +115,19 @@ impl TransportHandle {
             Self::Process { process, .. } => process.stop(grace).await,
             #[cfg(feature = "http")]
             Self::Http(http) => http.wait_closed(grace).await,
+            #[cfg(feature = "http")]
+            Self::OpenApi { .. } => {}
+        }
+    }
+
+    /// Returns the note about the operations of an API that have no tool.
+    pub(crate) fn note(&self) -> Option<&str> {
+        match self {
+            Self::Process { .. } => None,
+            #[cfg(feature = "http")]
+            Self::Http(_) => None,
+            #[cfg(feature = "http")]
+            Self::OpenApi { note } => note.as_deref(),
         }
     }
 }
@@ -233,7 +257,7 @@ async fn forward_messages<T>(
 }
 
 #[cfg(feature = "http")]
-fn unsent_or_lost(error: &(dyn std::error::Error + 'static)) -> RequestError {
+pub(super) fn unsent_or_lost(error: &(dyn std::error::Error + 'static)) -> RequestError {
     let message = error.to_string();
     match error.downcast_ref::<HttpFailure>() {
         Some(failure) if !failure.may_have_happened => RequestError::Unsent(message),

@@ -1,4 +1,4 @@
-//! The transports of sessions: stdio pipes and Streamable HTTP, with OAuth.
+//! The transports of sessions: stdio pipes and Streamable HTTP, with OAuth, and the requests of HTTP APIs.
 //!
 //! Design: [Sessions and transports](https://github.com/planwright/planwright/blob/main/docs/design/transports.md).
 
@@ -6,4 +6,6 @@
 pub(crate) mod auth;
 pub(crate) mod connection;
 pub(crate) mod http;
+#[cfg(feature = "http")]
+pub(crate) mod openapi;
 pub(crate) mod stdio;

@@ -103,6 +103,7 @@ impl ToolLists {
             entries: entries.to_vec(),
             is_whole: flag("is_whole")?,
             requires_headers: flag("requires_headers")?,
+            note: text("note").map(str::to_owned),
         };
         let list = listing.read(server);
         Some(StoredTools {
@@ -138,6 +139,10 @@ impl ToolLists {
                 ("version", version.map_or(Value::Null, Value::from)),
                 ("is_whole", Value::from(listing.is_whole)),
                 ("requires_headers", Value::from(listing.requires_headers)),
+                (
+                    "note",
+                    listing.note.as_deref().map_or(Value::Null, Value::from),
+                ),
                 ("tools", Value::list(listing.entries.iter().cloned())),
             ],
         );
@@ -262,6 +267,7 @@ mod tests {
             entries: Vec::new(),
             is_whole: true,
             requires_headers: false,
+            note: None,
         };
         lists.store(&server, None, &listing);
         lists.store_failure(&server);

@@ -208,10 +208,20 @@ fn undo(
         again.is_ok_and(|again| again.client == text && again.gateway_text == wrapped)
     });
     let is_exact = as_it_was.is_some();
+    let mut report = report(place, &gateway_files);
     if let Some(backup) = as_it_was {
         restored.client = backup;
+        restored.left = None;
     }
-    let mut report = report(place, &gateway_files);
+    let (left, gateway_text) = restored.left.unzip();
+    report.stay = left
+        .into_iter()
+        .flatten()
+        .map(|server| StayingServerV1 {
+            server,
+            because: "no client but planwright reads OpenAPI documents".to_owned(),
+        })
+        .collect();
     report.changed = true;
     report.returned = restored.returned;
     report.renamed = restored
@@ -229,7 +239,10 @@ fn undo(
         return Ok(Some(report));
     }
     super::place::replace_client(&place.file, &text, &restored.client)?;
-    super::place::remove(&gateway_files.servers)?;
+    match gateway_text {
+        Some(text) => super::place::write_private(&gateway_files.servers, &text)?,
+        None => super::place::remove(&gateway_files.servers)?,
+    }
     if let Some(change) = change {
         change.write()?;
     }

@@ -55,6 +55,8 @@ pub(crate) struct Unwrapped {
     pub(crate) returned: Vec<String>,
     /// The old and the new name of each server that was renamed, because the client has another server of its name.
     pub(crate) renamed: Vec<(String, String)>,
+    /// The servers that no client can use, and the text of our file with them; `None` if there are none.
+    pub(crate) left: Option<(Vec<String>, String)>,
 }
 
 /// Moves the servers of `text` into the gateway's file, which has the text `gateway_text` if it exists. `stays` returns the reason why one cannot move.
@@ -117,6 +119,13 @@ pub(crate) fn unwrap(
     if let Some(last) = wrapped.members.last_mut() {
         last.tail += wrapped.foot.trim_end();
     }
+    let (ours, members) = std::mem::take(&mut wrapped.members)
+        .into_iter()
+        .partition(|member| is_for_us(&member.value));
+    wrapped.members = ours;
+    let names = wrapped.members.iter().map(|member| member.name.clone());
+    let names: Vec<String> = names.collect();
+    let left = (!names.is_empty()).then(|| (names, wrapped.text()));
     let has_entry = has_entry(&client, section)?;
     let mut at = client.members.len();
     if has_entry {
@@ -129,7 +138,8 @@ pub(crate) fn unwrap(
     }
     let mut returned = Vec::new();
     let mut renamed = Vec::new();
-    for member in wrapped.members {
+    let members: Vec<Member> = members;
+    for member in members {
         let mut member = member;
         if let Some(there) = client.get(&member.name) {
             if there.value == member.value {
@@ -159,7 +169,13 @@ pub(crate) fn unwrap(
         client: client.text(),
         returned,
         renamed,
+        left,
     })
+}
+
+/// Returns true for a server that clients do not know: an API with an OpenAPI document.
+fn is_for_us(server: &Value) -> bool {
+    server.get("openapi").is_some()
 }
 
 /// Adds a server to a text that lists servers in the form of our files.

@@ -279,7 +279,30 @@ fn servers_that_only_their_client_can_start() {
         r#"{"command": "/usr/bin/planwright", "args": ["serve"]}"#,
         Some("it is planwright itself"),
     );
+    check(r#"{"openapi": "https://shop.example/openapi.json"}"#, None);
+    check(
+        r#"{"openapi": "./shop.yaml"}"#,
+        Some("its `openapi` is a path from the folder of this file: write the whole path"),
+    );
     assert!(report::reason("s", &Value::from_json("{}").unwrap(), true).is_some());
+}
+
+#[test]
+fn a_server_that_no_client_knows_stays_in_our_file() {
+    let text = r#"{"mcpServers": {"mail": {"command": "mail"}}}"#;
+    let wrapped = wrapped(text);
+    let gateway_text = wrapped.gateway_text.replace(
+        r#""mail":"#,
+        r#""shop": {"openapi": "https://shop.example/openapi.json"}, "mail":"#,
+    );
+    let back = unwrapped(&wrapped.client, &gateway_text);
+    assert_eq!(back.returned, ["mail"]);
+    assert!(!back.client.contains("shop"), "{}", back.client);
+    let (names, left) = back.left.unwrap();
+    assert_eq!(names, ["shop"]);
+    let servers = ObjectText::find(&left, SERVERS).unwrap().unwrap();
+    assert_eq!(servers.members.len(), 1);
+    assert!(servers.get("shop").is_some(), "{left}");
 }
 
 #[test]

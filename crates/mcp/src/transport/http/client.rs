@@ -55,31 +55,7 @@ impl HttpClient {
                 "write it as `https://HOST/PATH`",
             )
         })?;
-        let mut headers = HeaderMap::new();
-        for (name, value) in &config.headers {
-            let pair = (name.parse::<HeaderName>(), HeaderValue::from_str(value));
-            let (Ok(key), Ok(mut value)) = pair else {
-                return Err(HttpFailure::unsent(
-                    format!("the header `{name}` cannot be sent"),
-                    "look at its name and its value",
-                ));
-            };
-            // Keeps the value out of debug output.
-            value.set_sensitive(true);
-            headers.append(key, value);
-        }
-        install_crypto_provider();
-        let http = Client::builder()
-            .default_headers(headers)
-            .connect_timeout(CONNECT_TIMEOUT)
-            .tcp_keepalive(KEEPALIVE)
-            // The headers may hold a key that is meant for this server alone.
-            .redirect(same_origin_policy())
-            // These do not depend on the features that other crates enable in `reqwest`.
-            .http1_only()
-            .no_gzip()
-            .build()
-            .map_err(HttpFailure::unreachable)?;
+        let http = client_with_headers(&config.headers)?;
         let authorizer = Authorizer::new(server, &url, config, options).map(Arc::new);
         Ok(Self {
             http,
@@ -252,6 +228,35 @@ fn challenge(response: &Response) -> Option<String> {
         scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer"))
     };
     challenges.find(is_bearer).map(str::to_owned)
+}
+
+/// Creates a client whose requests have `headers`.
+pub(crate) fn client_with_headers(headers: &[(String, String)]) -> Result<Client, HttpFailure> {
+    let mut map = HeaderMap::new();
+    for (name, value) in headers {
+        let pair = (name.parse::<HeaderName>(), HeaderValue::from_str(value));
+        let (Ok(key), Ok(mut value)) = pair else {
+            return Err(HttpFailure::unsent(
+                format!("the header `{name}` cannot be sent"),
+                "look at its name and its value",
+            ));
+        };
+        // Keeps the value out of debug output.
+        value.set_sensitive(true);
+        map.append(key, value);
+    }
+    install_crypto_provider();
+    Client::builder()
+        .default_headers(map)
+        .connect_timeout(CONNECT_TIMEOUT)
+        .tcp_keepalive(KEEPALIVE)
+        // The headers may hold a key that is meant for this server alone.
+        .redirect(same_origin_policy())
+        // These do not depend on the features that other crates enable in `reqwest`.
+        .http1_only()
+        .no_gzip()
+        .build()
+        .map_err(HttpFailure::unreachable)
 }
 
 /// Follows only redirects that preserve method and body, and only within one origin, because requests carry

@@ -12,6 +12,8 @@ mod response;
 mod transport;
 
 #[cfg(feature = "http")]
+pub(crate) use client::client_with_headers;
+#[cfg(feature = "http")]
 pub(crate) use failure::HttpFailure;
 #[cfg(feature = "http")]
 pub(crate) use transport::{HttpHandle, open};

@@ -1,0 +1,4 @@
+//! Documents as tools, and calls as requests.
+
+mod calls;
+mod documents;
