@@ -265,7 +265,11 @@ pub(super) fn shell_advice(text: &str) -> Option<String> {
     (name.len() > 1
         && name.starts_with(|sign: char| sign.is_ascii_uppercase())
         && name.chars().all(is_sign))
-    .then(|| format!("for the text `{text}` itself, write `${text}`"))
+    .then(|| {
+        format!(
+            "for the environment variable, write `${{env.{name}}}`, and name the tool in `{name} = [\"TOOL\"]` below `[env]` in your own planwright.toml, or for the text itself `${text}`"
+        )
+    })
 }
 
 /// The advice to write `value` in the form that `wanted` takes, if there is exactly one.

@@ -133,8 +133,13 @@ impl Guesses<'_> {
                     self.unknown(&entry, &help);
                 }
                 Some(Replacement::Write(name, kind, written)) => {
+                    let is_count = normal(&entry.key).contains("retr") && name == "retry";
                     let scope = if name == "timeout" && is_retried {
                         WHOLE_STEP
+                    } else if is_count && written_fields.contains("timeout") {
+                        ": the first attempt and those after it, for all of which together `timeout` is; `--timeout` limits each of them"
+                    } else if is_count {
+                        ": the first attempt and those after it"
                     } else {
                         ""
                     };
