@@ -236,3 +236,19 @@ async def main(session):
     assert_eq!(patched, fs::read_to_string(file).unwrap());
     assert!(patched.contains("return ${result}"), "{patched}");
 }
+
+/// A reference to the id of a step in other letters is to that step; the same letters elsewhere stay.
+#[test]
+fn ids_in_other_letters_are_fixed() {
+    let folder = scene();
+    let plan = |id: &str| {
+        format!(
+            "{{\"steps\": [{{\"id\": \"people_now\", \"tool\": \"say\"}}, {{\"id\": \"b\", \"tool\": \"say\", \"args\": {{\"x\": \"PeopleNow: ${{{id}.x}}\"}}}}]}}\n"
+        )
+    };
+    let file = folder.path().join("plan.json");
+    fs::write(&file, plan("PeopleNow")).unwrap();
+    let output = check(folder.path(), &["--fix", "plan.json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(fs::read_to_string(file).unwrap(), plan("people_now"));
+}

@@ -339,7 +339,7 @@ impl JsonReader<'_> {
         is_shown.then_some((joined, edits))
     }
 
-    /// The text that values joined by `+` stand for, and the bytes of these values, of which the last one of `open` is the first.
+    /// The text that values joined by `+` stand for, and the bytes of these values; the first one is the last value of `open`.
     fn joined_values(&self, open: &OpenContainer) -> Option<(String, Range<usize>)> {
         let text = self.source.text();
         let start = self.source.span(open.kind.last()?.place)?.start;

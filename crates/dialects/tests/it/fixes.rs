@@ -99,6 +99,37 @@ fn fields_of_other_systems() {
 }
 
 #[test]
+fn values_whose_text_is_known() {
+    let step = |args: &str| format!("{{\"steps\": [{{\"id\": \"a\", \"tool\": \"t\", {args}}}]}}");
+    check(
+        &step("\"args\": \"{\\\"x\\\": 1}\""),
+        &step("\"args\": {\"x\":1}"),
+    );
+    check(
+        &step("\"args\": {\"x\": 1}, \"note\": \"n\", \"args\": {\"y\": {}}"),
+        &step("\"args\": {\"x\": 1, \"y\": {}}, \"note\": \"n\""),
+    );
+    check_unfixed(&step("\"args\": {\"x\": 1}, \"args\": {\"x\": 2}"));
+    let with_input = |input: &str, text: &str| {
+        format!(
+            "{{\"inputs\": {{\"x\": {input}}}, \"steps\": [{{\"id\": \"a\", \"tool\": \"t\", \"args\": {{\"y\": {text}}}}}]}}"
+        )
+    };
+    check(
+        &with_input("\"orders\"", "inputs.x + \" and \\\"\" + inputs.x"),
+        &with_input(
+            "{\"default\": \"orders\"}",
+            "\"${inputs.x} and \\\"${inputs.x}\"",
+        ),
+    );
+    check_unfixed(&with_input("\"the table to read\"", "\"${inputs.x}\""));
+    check(
+        "{\"steps\": [{\"id\": \"a\", \"tool\": \"t\"}, {\"id\": \"b\", \"tool\": \"t\", \"confirm\": \"Go on with ${a.x}?\"}]}",
+        "{\"steps\": [{\"id\": \"a\", \"tool\": \"t\"}, {\"id\": \"b\", \"tool\": \"t\", \"approval\": true, \"after\": [\"a\"]}]}",
+    );
+}
+
+#[test]
 fn failures_that_are_let_pass() {
     let right = "{\"steps\": [{\"id\": \"a\", \"tool\": \"t\", \"on_error\": \"continue\"}]}";
     for field in [

@@ -107,9 +107,10 @@ fn unresolved_outputs(text: &str) -> Diagnostics {
             let number = index + 1;
             format!("`{{Observation {number}}}` is the output of `{id}`")
         });
-        let help = match calls.is_empty() {
-            true => "the calls before it have the numbers from 1 on; there are none".to_owned(),
-            false => outputs.collect::<Vec<_>>().join(", "),
+        let help = if calls.is_empty() {
+            "no call is before it: give the value itself".to_owned()
+        } else {
+            outputs.collect::<Vec<_>>().join(", ")
         };
         Diagnostic::error(Code::MalformedLine, message)
             .help(help)

@@ -135,9 +135,10 @@ impl Guesses<'_> {
             let help = format!("write `\"{}\": {written}`{scope}", found.field);
             let key = self.source.text().get(entry.key_span.start..entry.key_span.end);
             let is_json = key.is_some_and(|key| key.starts_with('"'));
-            let edits = match !asks_about || (is_json && !has_after) {
-                true => field_edits(self.source, entry, found.field, Some(written)),
-                false => Vec::new(),
+            let edits = if !asks_about || (is_json && !has_after) {
+                field_edits(self.source, entry, found.field, Some(written))
+            } else {
+                Vec::new()
             };
             if *entry.key == *found.field {
                 self.wrong_form_with(entry, &help, edits);

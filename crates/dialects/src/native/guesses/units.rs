@@ -137,9 +137,9 @@ impl Guesses<'_> {
                     let scope = if name == "timeout" && is_retried {
                         WHOLE_STEP
                     } else if is_count && written_fields.contains("timeout") {
-                        ": the first attempt and those after it, for all of which together `timeout` is; `--timeout` limits each of them"
+                        ": attempts in all, with the first one; `timeout` limits all of them together, and `--timeout` each"
                     } else if is_count {
-                        ": the first attempt and those after it"
+                        ": attempts in all, with the first one"
                     } else {
                         ""
                     };
