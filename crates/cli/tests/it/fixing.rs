@@ -188,3 +188,67 @@ fn only_files_are_fixed() {
       hint: `planwright show good --as source > FILE` writes it to one, `planwright save FILE` stores it again
     ");
 }
+
+/// The diff that is printed makes the fixed text of the one before, also if the first line is left out.
+#[cfg(unix)]
+#[test]
+fn the_diff_is_a_patch() {
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+
+    let folder = scene();
+    let tools = "{\"tools\": {\"get_current_time\": {}, \"echo\": {}}}";
+    fs::write(folder.path().join("tools.json"), tools).unwrap();
+    let file = folder.path().join("plan.py");
+    fs::write(
+        &file,
+        "import asyncio
+
+
+async def main(session):
+    tokyo, lima = await asyncio.gather(
+        session.call_tool(\"get_current_time\", {\"timezone\": \"Asia/Tokyo\"}),
+        session.call_tool(\"get_current_time\", {\"timezone\": \"America/Lima\"}),
+    )
+    result = await session.call_tool(
+        \"echo\", {\"message\": f\"Tokyo {tokyo['datetime']} / Lima {lima['datetime']}\"}
+    )
+    return result
+",
+    )
+    .unwrap();
+    let printed = check(folder.path(), &["--fix", "--dry-run", "plan.py"]);
+    let mut patch = Command::new("patch")
+        .args(["--output", "patched.py", "plan.py"])
+        .current_dir(folder.path())
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    patch
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(&printed.stdout)
+        .unwrap();
+    assert!(patch.wait().unwrap().success(), "{}", stdout(&printed));
+    check(folder.path(), &["--fix", "plan.py"]);
+    let patched = fs::read_to_string(folder.path().join("patched.py")).unwrap();
+    assert_eq!(patched, fs::read_to_string(file).unwrap());
+    assert!(patched.contains("return ${result}"), "{patched}");
+}
+
+/// A reference to the id of a step in other letters is to that step; the same letters elsewhere stay.
+#[test]
+fn ids_in_other_letters_are_fixed() {
+    let folder = scene();
+    let plan = |id: &str| {
+        format!(
+            "{{\"steps\": [{{\"id\": \"people_now\", \"tool\": \"say\"}}, {{\"id\": \"b\", \"tool\": \"say\", \"args\": {{\"x\": \"PeopleNow: ${{{id}.x}}\"}}}}]}}\n"
+        )
+    };
+    let file = folder.path().join("plan.json");
+    fs::write(&file, plan("PeopleNow")).unwrap();
+    let output = check(folder.path(), &["--fix", "plan.json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(fs::read_to_string(file).unwrap(), plan("people_now"));
+}

@@ -16,7 +16,7 @@ pub use evaluate::{
     ExpressionErrorKind, MAX_EXPRESSION_CHARS, MAX_EXPRESSION_DEPTH,
 };
 pub use function::function_usages;
-pub use parser::{is_item_name, parse_form, parse_form_in_loop, parse_form_within};
+pub use parser::{is_item_name, parse_form, parse_form_in_loop, parse_form_within, query_form};
 pub use pattern::PatternBudget;
 pub use program::{Expression, print_form, print_form_in_loop, print_path};
 pub(crate) use program::{may_fail, tests_existence};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use planwright_core::{Code, Diagnostics, Place, PointerSegment, SourceText, Span};
 
 use super::leniency::{Leniencies, Leniency};
+use super::syntax_errors::joined_fields;
 use super::{Item, ItemEntry, ItemKind, Offsets, REDUCE_SIZE, ReadLimits, Syntax};
 
 /// The number of fields up to which duplicate keys are found by comparing all pairs: cheaper than hashing for small
@@ -286,8 +287,8 @@ impl<'a> JsonReader<'a> {
         self.source.set_span(open.place, span);
         let kind = match open.kind {
             ContainerKind::List(items) => ItemKind::List(items),
-            ContainerKind::Object { entries, .. } => {
-                self.check_duplicates(open.place, &entries);
+            ContainerKind::Object { mut entries, .. } => {
+                self.check_duplicates(open.place, &mut entries);
                 ItemKind::Object(entries)
             }
         };
@@ -297,22 +298,33 @@ impl<'a> JsonReader<'a> {
         }
     }
 
-    fn check_duplicates(&mut self, place: Place, entries: &[ItemEntry]) {
+    /// Reports the keys that occur twice. The later one counts; two objects with different fields become one.
+    fn check_duplicates(&mut self, place: Place, entries: &mut [ItemEntry]) {
+        let mut repeated = Vec::new();
         if entries.len() <= MAX_LINEAR_FIELDS {
             for (index, entry) in entries.iter().enumerate() {
-                let first = entries[..index].iter().find(|other| other.key == entry.key);
-                if let Some(first) = first {
-                    self.report_duplicate_key(place, first, entry);
+                let before = &entries[..index];
+                let first = before.iter().position(|other| other.key == entry.key);
+                repeated.extend(first.map(|first| (first, index)));
+            }
+        } else {
+            let mut seen: HashMap<&str, usize> = HashMap::with_capacity(entries.len());
+            for (index, entry) in entries.iter().enumerate() {
+                match seen.get(&*entry.key) {
+                    Some(first) => repeated.push((*first, index)),
+                    None => {
+                        seen.insert(&entry.key, index);
+                    }
                 }
             }
-            return;
         }
-        let mut seen: HashMap<&str, &ItemEntry> = HashMap::with_capacity(entries.len());
-        for entry in entries {
-            if let Some(first) = seen.get(&*entry.key) {
-                self.report_duplicate_key(place, first, entry);
-            } else {
-                seen.insert(&entry.key, entry);
+        for (first, again) in repeated {
+            self.report_duplicate_key(place, entries, (first, again));
+            let (before, after) = entries.split_at_mut(again);
+            if let (Some(first), Some(again)) = (before.get(first), after.first_mut())
+                && let Some(fields) = joined_fields(&first.item, &again.item)
+            {
+                again.item.kind = ItemKind::Object(fields);
             }
         }
     }

@@ -1,17 +1,25 @@
 //! The diagnostics of the JSON reader.
 
+use std::ops::Range;
+
 use planwright_core::place::push_pointer_segment;
-use planwright_core::{Code, Diagnostic, Diagnostics, Place, PointerSegment, TextEdit};
+use planwright_core::{Code, Diagnostic, Diagnostics, Place, PointerSegment, TextEdit, Value};
 
 use super::json_reader::{ContainerKind, JsonReader, OpenContainer, Unrecoverable};
 use super::scalar::{StringError, escape_of};
-use super::{ItemEntry, Syntax, quote};
+use super::{Item, ItemEntry, ItemKind, Syntax, quote};
 
 /// The exclusive maximum of missing brackets that advice spells out.
 const MAX_SHOWN_BRACKETS: usize = 20;
 
 /// The maximum length of the end of a text in advice, in bytes.
 const MAX_LAST_BYTES: usize = 40;
+
+/// The maximum length of a value in advice, in bytes.
+const MAX_SHOWN_BYTES: usize = 500;
+
+/// The maximum number of fields of each of two objects that become one.
+const MAX_JOINED_FIELDS: usize = 20;
 
 /// The advice for a text that is not JSON at all.
 pub(crate) const EXPECT_JSON: &str = "give a JSON object";
@@ -218,6 +226,17 @@ impl JsonReader<'_> {
         wanted: char,
     ) -> Result<(), Unrecoverable> {
         let end = self.end_of_character(self.at);
+        if byte == b'+'
+            && let Some((joined, range)) = self.joined_values(open)
+            && joined.len() <= MAX_SHOWN_BYTES
+            && !joined.contains('`')
+        {
+            let help = format!("write `{joined}`");
+            let edit = TextEdit::new(range, joined);
+            let message = "JSON has no `+`".to_owned();
+            self.report_repairable(open.place, (self.at, end), message, &help, edit);
+            return Err(Unrecoverable);
+        }
         let found = quote(&self.text[self.at..end]);
         let message = format!("expected `,` or `{wanted}`, found {found}");
         let (word, _) = open.kind.name_and_end();
@@ -249,29 +268,109 @@ impl JsonReader<'_> {
         }
     }
 
+    /// Reports that the key of the entry `first` of an object is that of the entry `again` as well.
     pub(super) fn report_duplicate_key(
         &mut self,
         place: Place,
-        first: &ItemEntry,
-        again: &ItemEntry,
+        entries: &[ItemEntry],
+        (first, again): (usize, usize),
     ) {
         if self.diagnostics.len() >= self.limits.diagnostics {
             self.suppressed += 1;
             return;
         }
+        let (Some(first), Some(before), Some(again)) = (
+            entries.get(first),
+            entries.get(again.saturating_sub(1)),
+            entries.get(again),
+        ) else {
+            return;
+        };
         let position = Position::of(self.source.text(), first.key_span.start);
         let message = format!("the object has the key {} twice", quote(&again.key));
+        let (advice, edits) = match self.joined_objects(first, before, again) {
+            Some((joined, edits)) => (format!("write one, `{joined}`"), edits),
+            None => ("leave one of them out".to_owned(), Vec::new()),
+        };
         let help = format!(
-            "the first is in line {}, column {}: leave one of them out",
+            "the first is in line {}, column {}: {advice}",
             position.line, position.column
         );
         let mut pointer = self.source.pointer(place).unwrap_or_default();
         // Both fields have the same pointer; the span tells them apart.
         push_pointer_segment(&mut pointer, &PointerSegment::Key(again.key.clone()));
+        let edits = edits.into_iter().filter(|_| self.is_lenient());
         let diagnostic = Diagnostic::error(Code::DuplicateKey, message)
             .at_span(pointer, again.key_span)
+            .fixes(edits)
             .help(help);
         self.diagnostics.push(diagnostic);
+    }
+
+    /// The field that two fields with one key make, if they are objects with different fields, and the edits that write it; `before`
+    /// is the field before the second one.
+    fn joined_objects(
+        &self,
+        first: &ItemEntry,
+        before: &ItemEntry,
+        again: &ItemEntry,
+    ) -> Option<(String, Vec<TextEdit>)> {
+        let fields = joined_fields(&first.item, &again.item)?;
+        let item = Item {
+            kind: ItemKind::Object(fields),
+            place: first.item.place,
+        };
+        let joined = format!(
+            "{}: {}",
+            Value::text(&*again.key).to_json(),
+            item.to_value().to_json()
+        );
+        let span = |entry: &ItemEntry| self.source.span(entry.item.place);
+        let (first, before, again) = (span(first)?, span(before)?, span(again)?);
+        let inside = self
+            .source
+            .text()
+            .get(again.start + 1..again.end.checked_sub(1)?)?;
+        let edits = vec![
+            TextEdit::new(first.end - 1..first.end - 1, format!(", {}", inside.trim())),
+            TextEdit::new(before.end..again.end, ""),
+        ];
+        let is_shown = joined.len() <= MAX_SHOWN_BYTES && !joined.contains('`');
+        is_shown.then_some((joined, edits))
+    }
+
+    /// The text that values joined by `+` stand for, and the bytes of these values; the first one is the last value of `open`.
+    fn joined_values(&self, open: &OpenContainer) -> Option<(String, Range<usize>)> {
+        let text = self.source.text();
+        let start = self.source.span(open.kind.last()?.place)?.start;
+        let mut written = String::new();
+        let mut at = start;
+        loop {
+            let rest = text.get(at..)?;
+            let length = match rest.strip_prefix('"') {
+                Some(inside) => {
+                    let end = end_of_text(inside)?;
+                    written.push_str(&inside[..end]);
+                    end + 2
+                }
+                None => {
+                    let is_of_path = |sign: char| sign.is_alphanumeric() || "_.[]".contains(sign);
+                    let end = rest.find(|sign| !is_of_path(sign))?;
+                    rest.starts_with(char::is_alphabetic).then_some(())?;
+                    written.extend(["${", &rest[..end], "}"]);
+                    end
+                }
+            };
+            at += length;
+            let next = text.get(at..)?.trim_start();
+            match next.strip_prefix('+') {
+                Some(next) => at = text.len() - next.trim_start().len(),
+                None => {
+                    let is_end = next.starts_with([',', '}', ']']);
+                    return is_end.then(|| (format!("\"{written}\""), start..at));
+                }
+            }
+        }
     }
 
     /// Reports a problem of a string. Only its first control character is reported; `controls` are the edits that escape all
@@ -307,6 +406,25 @@ impl JsonReader<'_> {
             }
         }
     }
+}
+
+/// The fields of two objects that have none in common.
+pub(super) fn joined_fields(first: &Item, second: &Item) -> Option<Vec<ItemEntry>> {
+    let (first, second) = (first.as_object()?, second.as_object()?);
+    let is_common = |entry: &ItemEntry| second.iter().any(|other| other.key == entry.key);
+    let is_small = first.len() <= MAX_JOINED_FIELDS && second.len() <= MAX_JOINED_FIELDS;
+    let is_any = !first.is_empty() && !second.is_empty() && is_small;
+    (is_any && !first.iter().any(is_common)).then(|| [first, second].concat())
+}
+
+/// The number of bytes before the quote that ends a text of JSON.
+fn end_of_text(inside: &str) -> Option<usize> {
+    let mut is_escaped = false;
+    inside.bytes().position(|byte| {
+        let is_end = byte == b'"' && !is_escaped;
+        is_escaped = byte == b'\\' && !is_escaped;
+        is_end
+    })
 }
 
 /// A line and a column, both from 1.

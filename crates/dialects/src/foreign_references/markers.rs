@@ -244,6 +244,7 @@ impl<'a> ReferenceNames<'a> {
     /// The same names, with the output of the step `id` as the previous one.
     pub(crate) fn with_previous(mut self, id: &str) -> Self {
         self.previous = self.steps.get(id).cloned();
+        self.position = self.order.len();
         self
     }
 
@@ -520,7 +521,9 @@ impl<'a> ReferenceNames<'a> {
                     && path.contains(is_of_id)
                     && self.steps.contains_key(path);
                 let is_joined = open == "{" && self.joins_steps(text);
-                let is_certain = is_whole || is_id || is_joined || path.contains(['.', '[']);
+                let is_call = is_brace && self.numbered_call(path).is_some();
+                let is_certain =
+                    is_whole || is_id || is_joined || is_call || path.contains(['.', '[']);
                 if (is_certain || !(open == "<" && HTML_ELEMENTS.contains(&path)))
                     && !path.contains(char::is_whitespace)
                     && let Some(meaning) = self.path(path)
@@ -774,6 +777,8 @@ pub(super) struct Marker {
     pub(super) is_certain: bool,
     /// True if the marker is more than its `meaning`, which has no counterpart for the rest.
     pub(super) is_partial: bool,
+    /// True if the marker names the output of a call that does not exist.
+    pub(super) is_unresolved: bool,
 }
 
 impl Marker {
@@ -783,6 +788,7 @@ impl Marker {
             meaning,
             is_certain,
             is_partial: false,
+            is_unresolved: false,
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::paths::marker_window;
+
 /// The brackets around a phrase. Longer ones precede their own prefixes.
 const BRACKETS: [(&str, &str); 5] = [("{{", "}}"), ("<", ">"), ("[", "]"), ("{", "}"), ("(", ")")];
 
@@ -13,36 +15,62 @@ const OUTPUTS: [&str; 9] = [
 /// Words before the name of a step that have no meaning of their own.
 const FILLERS: [&str; 6] = ["of", "from", "the", "step", "task", "above"];
 
-/// The bytes of `{step 1 field}` or `<step 1>` in `text`, the number of the step, and the field.
-pub(super) fn numbered(text: &str) -> Option<(Range<usize>, &str, Option<&str>)> {
-    if !text.contains("step ") && !text.contains("Step ") {
+/// Words before the number of a call for its output, in lower case.
+const NUMBERED_OUTPUTS: [&str; 4] = ["observation", "result", "output", "evidence"];
+
+/// A phrase that names a step by its number.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct NumberedPhrase<'a> {
+    pub(super) range: Range<usize>,
+    pub(super) number: &'a str,
+    pub(super) field: Option<&'a str>,
+    /// True if the phrase names an output, as `{Observation 1}` does, and not a step.
+    pub(super) is_output: bool,
+    /// True if the phrase is hardly plain text, even if no call has its number: `[Result 9]` may be a heading.
+    pub(super) is_certain_output: bool,
+}
+
+/// The first phrase such as `{step 1 field}`, `<step 1>` or `[Observation 1]` in `text` that `is_apart` from references.
+pub(super) fn numbered(text: &str, is_apart: impl Fn(usize) -> bool) -> Option<NumberedPhrase<'_>> {
+    if !text.contains(|sign: char| sign.is_ascii_digit()) {
         return None;
     }
-    let mut brackets = BRACKETS
-        .iter()
-        .filter(|(open, _)| !matches!(*open, "[" | "("));
+    let mut brackets = BRACKETS.iter().filter(|(open, _)| *open != "(");
     brackets.find_map(|(open, close)| {
-        let start = text.find(open)?;
-        let inside = start + open.len();
-        let length = text[inside..].find(close)?;
-        let mut words = text[inside..inside + length]
-            .split([' ', '.'])
-            .filter(|word| !word.is_empty());
-        words
-            .next()
-            .filter(|word| matches!(*word, "step" | "Step"))?;
-        let number = words.next()?;
-        let mut field = words.next();
-        if field.is_some_and(|word| OUTPUTS.contains(&word)) {
-            field = words.next();
-        }
-        let is_field = |word: &str| {
-            word.chars()
-                .all(|sign| sign.is_alphanumeric() || sign == '_')
-        };
-        let is_all = words.next().is_none() && field.is_none_or(is_field);
-        let is_number = number.chars().all(|sign| sign.is_ascii_digit());
-        (is_all && is_number).then(|| (start..inside + length + close.len(), number, field))
+        let mut starts = text
+            .match_indices(open)
+            .filter(|(start, _)| is_apart(*start));
+        starts.find_map(|(start, _)| {
+            let inside = start + open.len();
+            let window = marker_window(text, inside);
+            let length = window.find(close)?;
+            let mut words = window[..length]
+                .split([' ', '.'])
+                .filter(|word| !word.is_empty());
+            let root = words.next()?;
+            let is_output = NUMBERED_OUTPUTS.contains(&&*root.to_lowercase());
+            // `[step 1]` is a heading.
+            let is_step = matches!(root, "step" | "Step") && *open != "[";
+            (is_output || is_step).then_some(())?;
+            let number = words.next()?.trim_start_matches('#');
+            let mut field = words.next();
+            if field.is_some_and(|word| OUTPUTS.contains(&word)) {
+                field = words.next();
+            }
+            let is_field = |word: &str| {
+                word.chars()
+                    .all(|sign| sign.is_alphanumeric() || sign == '_')
+            };
+            let is_all = words.next().is_none() && field.is_none_or(is_field);
+            let is_number = !number.is_empty() && number.chars().all(|sign| sign.is_ascii_digit());
+            (is_all && is_number).then(|| NumberedPhrase {
+                range: start..inside + length + close.len(),
+                number,
+                field,
+                is_output,
+                is_certain_output: is_output && open.starts_with('{'),
+            })
+        })
     })
 }
 
@@ -135,7 +163,8 @@ mod tests {
     #[test]
     fn numbers_of_steps_in_brackets() {
         let check = |text: &str, expected: Option<(&str, &str, Option<&str>)>| {
-            let found = numbered(text).map(|(range, step, field)| (&text[range], step, field));
+            let found = numbered(text, |_| true);
+            let found = found.map(|found| (&text[found.range], found.number, found.field));
             assert_eq!(found, expected, "{text}");
         };
         check(
@@ -151,6 +180,16 @@ mod tests {
         check("[step 1]", None);
         check("{step one}", None);
         check("{step 1 of the plan}", None);
+        check(
+            "a {b} {Observation 2}",
+            Some(("{Observation 2}", "2", None)),
+        );
+        check(
+            "[Result 1.rows]",
+            Some(("[Result 1.rows]", "1", Some("rows"))),
+        );
+        check("<output #3>", Some(("<output #3>", "3", None)));
+        check("[Observation]", None);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::ops::Range;
 use std::sync::Arc;
 
 use planwright_core::plan::{Action, Input, Node, NodeKind, Output, TextPart};
@@ -274,12 +275,21 @@ impl ReferenceNames<'_> {
         found
     }
 
+    /// The first part of `text` that names the output of a call by a number that no call has.
+    pub(crate) fn unresolved(&self, text: &str) -> Option<Range<usize>> {
+        let found = self.markers(text).into_iter();
+        let mut found = found.filter(|marker| marker.is_unresolved);
+        found.next().map(|marker| marker.range)
+    }
+
     /// `value` with references in place of the markers that are certain; `None` if another text looks like a reference.
     pub(crate) fn as_native(&self, value: &Value) -> Option<Value> {
         Some(match value {
             Value::Text(text) => {
                 let markers = self.markers(text);
-                if !markers.is_empty() && !markers.iter().any(|marker| marker.is_certain) {
+                let is_doubtful =
+                    !markers.is_empty() && !markers.iter().any(|marker| marker.is_certain);
+                if is_doubtful || markers.iter().any(|marker| marker.is_unresolved) {
                     return None;
                 }
                 let mut written = String::new();
@@ -332,7 +342,10 @@ impl ReferenceNames<'_> {
             ItemKind::Text(text) => {
                 // Each replacement leaves one marker less; the bound is for texts with very many.
                 for _ in 0..MAX_REPLACEMENTS {
-                    let Some(marker) = self.marker(text).filter(|marker| marker.is_certain) else {
+                    let marker = self.marker(text);
+                    let Some(marker) =
+                        marker.filter(|marker| marker.is_certain && !marker.is_unresolved)
+                    else {
                         break;
                     };
                     let mut replaced = text.to_string();
@@ -385,6 +398,15 @@ impl ReferenceNames<'_> {
                         let help = format!(
                             "write it as an expression of this dialect, with `{}` for the reference in it, between `${{` and `}}`",
                             marker.meaning
+                        );
+                        let diagnostic = Diagnostic::error(Code::MalformedReference, message);
+                        sink.push(item.place, diagnostic.help(help));
+                    } else if marker.is_unresolved {
+                        let message =
+                            format!("`{written}` is only text, and no call has its number");
+                        let literal = escaped.as_deref().unwrap_or(written);
+                        let help = format!(
+                            "`${{ID}}` is the output of the step `ID`; for the text itself, write `{literal}`"
                         );
                         let diagnostic = Diagnostic::error(Code::MalformedReference, message);
                         sink.push(item.place, diagnostic.help(help));

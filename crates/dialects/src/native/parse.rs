@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use planwright_core::expression::PatternBudget;
 use planwright_core::plan::{Action, Input, InputKind, Name, Output, PlanTarget, SlotKind, Step};
-use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, SourceText, Sources, Value};
+use planwright_core::{
+    Code, Diagnostic, Diagnostics, Place, Plan, SourceText, Sources, TextEdit, Value,
+};
 
 use super::guesses;
 use super::keywords::{
@@ -323,8 +325,18 @@ impl NativeReader<'_> {
                 let written = quote(&value.to_json());
                 let written = written.trim_matches('`');
                 let help = format!("write `{{\"default\": {written}}}` for a value");
+                // Several words may be a description as well.
+                let is_value = !value.as_text().is_some_and(|text| text.contains(' '));
+                let span = self.source.span(item.place).filter(|_| is_value);
+                let edit = span.map(|span| {
+                    TextEdit::new(
+                        span.start..span.end,
+                        format!("{{\"default\": {}}}", value.to_json()),
+                    )
+                });
                 let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
-                self.sink.push(item.place, diagnostic.help(help));
+                let diagnostic = diagnostic.help(help).fixes(edit);
+                self.sink.push(item.place, diagnostic);
                 // It is read as a default, so that references to it are not reported.
                 input.default = Some(value);
                 return input;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use planwright_core::expression::{
     ExpressionErrorKind, PatternBudget, parse_form_in_loop, parse_form_within, print_form_in_loop,
-    print_path,
+    print_path, query_form,
 };
 use planwright_core::plan::{
     Alternative, Form, Missing, NodeKind, Reference, Segment, SlotKind, SlotPath, Source, TextPart,
@@ -54,6 +54,7 @@ impl ReferenceSyntax for NativeTemplates<'_> {
                     quoted_id(inside)
                         .filter(|form| is_readable(form, self.patterns))
                         .or_else(|| exact_form(inside, self.patterns))
+                        .or_else(|| shown_query(inside, self.item_name))
                 })
                 .flatten();
             let (reference, form) = match exact {
@@ -90,6 +91,18 @@ impl ReferenceSyntax for NativeTemplates<'_> {
         // References to literals are the escape for texts that look like references of other systems.
         fold_literals(kind)
     }
+}
+
+/// The expression for the query `inside` of another language, as it stands in a text of JSON.
+fn shown_query(inside: &str, item_name: Option<&str>) -> Option<String> {
+    let form = query_form(inside, item_name)?;
+    // Double quotes would end a text of JSON.
+    let is_quoted = form.contains(['\'', '\\']);
+    Some(if is_quoted {
+        form
+    } else {
+        form.replace('"', "'")
+    })
 }
 
 /// The edit that writes `written`, which has single quotes, in place of `reference` in the value at `place`; `None` if it is not certain

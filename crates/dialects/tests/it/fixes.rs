@@ -1,5 +1,6 @@
 //! Fixes write a plan as it is read, keep comments and formatting, and never change what a plan does.
 
+use planwright_core::Value;
 use planwright_dialects::native::Native;
 use planwright_dialects::{Dialect, ParseResult, ReadOptions, parse};
 
@@ -94,6 +95,37 @@ fn fields_of_other_systems() {
     check(
         "{\"steps\": [{\"id\": \"a\", \"tool\": \"t\", \"when\": \"inputs.x > 1\"}], \"inputs\": {\"x\": {}}}",
         "{\"steps\": [{\"id\": \"a\", \"tool\": \"t\", \"when\": \"${inputs.x > 1}\"}], \"inputs\": {\"x\": {}}}",
+    );
+}
+
+#[test]
+fn values_whose_text_is_known() {
+    let step = |args: &str| format!("{{\"steps\": [{{\"id\": \"a\", \"tool\": \"t\", {args}}}]}}");
+    check(
+        &step("\"args\": \"{\\\"x\\\": 1}\""),
+        &step("\"args\": {\"x\":1}"),
+    );
+    check(
+        &step("\"args\": {\"x\": 1}, \"note\": \"n\", \"args\": {\"y\": {}}"),
+        &step("\"args\": {\"x\": 1, \"y\": {}}, \"note\": \"n\""),
+    );
+    check_unfixed(&step("\"args\": {\"x\": 1}, \"args\": {\"x\": 2}"));
+    let with_input = |input: &str, text: &str| {
+        format!(
+            "{{\"inputs\": {{\"x\": {input}}}, \"steps\": [{{\"id\": \"a\", \"tool\": \"t\", \"args\": {{\"y\": {text}}}}}]}}"
+        )
+    };
+    check(
+        &with_input("\"orders\"", "inputs.x + \" and \\\"\" + inputs.x"),
+        &with_input(
+            "{\"default\": \"orders\"}",
+            "\"${inputs.x} and \\\"${inputs.x}\"",
+        ),
+    );
+    check_unfixed(&with_input("\"the table to read\"", "\"${inputs.x}\""));
+    check(
+        "{\"steps\": [{\"id\": \"a\", \"tool\": \"t\"}, {\"id\": \"b\", \"tool\": \"t\", \"confirm\": \"Go on with ${a.x}?\"}]}",
+        "{\"steps\": [{\"id\": \"a\", \"tool\": \"t\"}, {\"id\": \"b\", \"tool\": \"t\", \"approval\": true, \"after\": [\"a\"]}]}",
     );
 }
 
@@ -271,4 +303,101 @@ fn guesses_keep_their_meaning() {
         assert!(!fixable(&after), "{file}: {:#?}", after.diagnostics);
     }
     assert!(count > 10, "{count} of the guesses have fixes");
+}
+
+/// The text in `text` that looks like a reference of another system.
+fn marker(text: &str) -> Option<&str> {
+    let is_of_marker = |sign: char| sign.is_alphanumeric() || " _.-[]#%".contains(sign);
+    let starts = text.match_indices(['{', '<']);
+    starts
+        .filter(|(start, _)| !text[..*start].ends_with('$'))
+        .find_map(|(start, open)| {
+            let close = if open == "{" { '}' } else { '>' };
+            let inside = &text[start + 1..];
+            let length = inside.find(close)?;
+            let words = inside[..length].trim_matches(['{', '%', ' ']);
+            let is_element = open == "<" && !words.contains([' ', '.', '_']);
+            let is_marker =
+                words.starts_with(char::is_alphabetic) && words.chars().all(is_of_marker);
+            (is_marker && !is_element).then(|| &text[start..=start + 1 + length])
+        })
+}
+
+/// All texts in `value`.
+fn texts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::Text(text) => vec![text],
+        Value::List(items) => items.iter().flat_map(texts).collect(),
+        Value::Object(fields) => fields.values().flat_map(texts).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
+    }
+}
+
+/// The plans that fixes make of the guesses, with the names of the files and their texts.
+fn fixed_guesses() -> Vec<(String, String, ParseResult)> {
+    let files = cases("guessed").into_iter();
+    let fixed = files.filter_map(|file| {
+        let text = std::fs::read_to_string(&file).ok()?;
+        let after = fixed(&text);
+        let is_sound = after != text && !read(&after).diagnostics.has_errors();
+        is_sound.then(|| (file.display().to_string(), text, read(&after)))
+    });
+    fixed.collect()
+}
+
+/// Over all guesses: what a tool receives as text after the fixes has no reference of another system, unless a diagnostic names it.
+#[test]
+fn fixes_leave_no_foreign_reference() {
+    let guesses = fixed_guesses();
+    assert!(
+        guesses.len() > 10,
+        "{} of the guesses are fixed",
+        guesses.len()
+    );
+    for (file, _, after) in guesses {
+        let native = plan(&after).unwrap();
+        let native = Value::from_json(&native).unwrap();
+        for text in texts(&native) {
+            let Some(marker) = marker(text) else {
+                continue;
+            };
+            let mut found = after.diagnostics.iter();
+            let is_named = found.any(|found| found.message.contains(marker));
+            assert!(is_named, "{file}: `{marker}` in `{text}`");
+        }
+    }
+}
+
+/// Returns true if a field of `value` other than `id` and `tool` names `id`.
+fn names(value: &Value, id: &str) -> bool {
+    let is_of_id = |sign: char| sign.is_alphanumeric() || sign == '_' || sign == '-';
+    match value {
+        Value::Text(text) => text.split(|sign| !is_of_id(sign)).any(|word| word == id),
+        Value::List(items) => items.iter().any(|item| names(item, id)),
+        Value::Object(fields) => {
+            let mut others = fields
+                .iter()
+                .filter(|(key, _)| !matches!(&***key, "id" | "tool"));
+            others.any(|(_, field)| names(field, id))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// Over all guesses: each step that a reference of the text names is named by a reference or by `after` of the fixed plan.
+#[test]
+fn fixes_keep_references() {
+    let mut count = 0;
+    for (file, text, after) in fixed_guesses() {
+        let native = Value::from_json(&plan(&after).unwrap()).unwrap();
+        for step in &after.plan.as_ref().unwrap().steps {
+            let id = step.id.as_str();
+            let is_read = |end: &str| text.contains(&format!("${{{id}{end}"));
+            if is_read("}") || is_read(".") || is_read("[") {
+                assert!(names(&native, id), "{file}: no reference to `{id}` is left");
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 10, "{count} references are read");
 }

@@ -77,7 +77,11 @@ fn advised_plan(found: &Diagnostic) -> Option<String> {
 
 /// The part of `written` that an error is about, and what its advice says to write in place of that part.
 fn advised_part(found: &Diagnostic, written: &str, text: &str) -> Option<(Range<usize>, String)> {
-    let (quoted, meant) = advised_words(found)?;
+    let renamed = renamed_reference(found);
+    let (quoted, meant) = match &renamed {
+        Some((reference, renamed)) => (*reference, renamed.as_str()),
+        None => advised_words(found)?,
+    };
     // The text of a string in JSON has escapes.
     let is_json = text.trim_start().starts_with(['{', '[']) || written.starts_with('"');
     let form = |text: &str| {
@@ -97,18 +101,13 @@ fn advised_part(found: &Diagnostic, written: &str, text: &str) -> Option<(Range<
 /// The reference or the name that an error is about, and the one in place of it.
 fn advised_words(found: &Diagnostic) -> Option<(&str, &str)> {
     let help = found.help.as_deref()?;
+    if let Some(words) = other_letters(found, help) {
+        return (found.code == Code::UnknownTool).then_some(words);
+    }
     let (before, quoted) = found.message.split_once('`')?;
     let (quoted, _) = quoted.split_once('`')?;
-    if found.code == Code::UnknownTool
-        && let Some(meant) = help.strip_prefix("did you mean `")
-    {
-        let meant = meant.strip_suffix("`?")?;
-        let letters = |name: &str| -> String {
-            let letters = name.chars().filter(|sign| sign.is_alphanumeric());
-            letters.flat_map(char::to_lowercase).collect()
-        };
-        // A tool whose name has other letters is another one.
-        return (letters(quoted) == letters(meant)).then_some((quoted, meant));
+    if found.code == Code::UnknownTool && help.starts_with("did you mean `") {
+        return None;
     }
     let (_, advice) = help.split_once("write `")?;
     let (meant, rest) = advice.split_once('`')?;
@@ -139,6 +138,32 @@ fn advised_words(found: &Diagnostic) -> Option<(&str, &str)> {
         }
         _ => None,
     }
+}
+
+/// The reference to a step that does not exist, and the one to the step whose id has the same letters and digits.
+fn renamed_reference(found: &Diagnostic) -> Option<(&str, String)> {
+    let (name, meant) = other_letters(found, found.help.as_deref()?)?;
+    let reference = found.message.strip_prefix('`')?;
+    let (reference, _) = reference.split_once("` refers to the step `")?;
+    let is_only = reference.matches(name).count() == 1;
+    is_only.then(|| (reference, reference.replace(name, meant)))
+}
+
+/// The name of a tool or a step that does not exist, and the only one with the same letters and digits: one with others is another.
+fn other_letters<'a>(found: &'a Diagnostic, help: &'a str) -> Option<(&'a str, &'a str)> {
+    let meant = help.strip_prefix("did you mean `")?.strip_suffix("`?")?;
+    let (_, name) = match found.code {
+        Code::UnknownTool => found.message.split_once('`')?,
+        // "`${a.b}` refers to the step `a`, which is not in the plan"
+        Code::UnknownStep => found.message.split_once("` refers to the step `")?,
+        _ => return None,
+    };
+    let (name, _) = name.split_once('`')?;
+    let letters = |name: &str| -> String {
+        let letters = name.chars().filter(|sign| sign.is_alphanumeric());
+        letters.flat_map(char::to_lowercase).collect()
+    };
+    (letters(name) == letters(meant)).then_some((name, meant))
 }
 
 /// The JSON that the advice of an error about a whole value says to write in place of it, with the fields after it.

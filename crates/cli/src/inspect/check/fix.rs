@@ -3,13 +3,15 @@
 //! A fix never changes what a plan does: it is a text edit of a diagnostic, and preserves comments and formatting, unless it replaces the whole
 //! text because the plan is in another format.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use planwright::core::check::Policy;
 use planwright::core::{Catalog, Diagnostic, Diagnostics};
 use planwright::fixes::{FixedText, fixed_text};
 use planwright::terminal_text;
-use similar::TextDiff;
+use similar::udiff::UnifiedDiffHunk;
+use similar::{DiffOp, DiffTag, TextDiff, group_diff_ops};
 
 use crate::args::{CheckArguments, Format, PlanArguments, TextArguments};
 use crate::error::CommandError;
@@ -50,12 +52,7 @@ fn fix_file(
         ..
     } = fixed;
     let name = terminal_text::one_line(&file.display().to_string()).into_owned();
-    let diff = TextDiff::from_lines(&before, &text);
-    let mut diff = diff.unified_diff();
-    let diff = diff
-        .context_radius(CONTEXT)
-        .header(&name, &name)
-        .to_string();
+    let diff = unified_diff(&before, &text, &name);
     match arguments.format {
         Format::Text => printer.untrusted_data(&diff),
         // Programs read only the document of the check.
@@ -72,6 +69,53 @@ fn fix_file(
         printer.status("note: the whole text is rewritten as JSON, without comments");
     }
     Ok(())
+}
+
+/// The unified diff from `before` to `after`, the two texts of the file `name`.
+fn unified_diff(before: &str, after: &str, name: &str) -> String {
+    let diff = TextDiff::from_lines(before, after);
+    let mut text = format!("--- {name}\n+++ {name}\n");
+    for group in group_diff_ops(consistent(diff.ops()), CONTEXT) {
+        let hunk = UnifiedDiffHunk::new(group, &diff, true);
+        let _ = write!(text, "{hunk}");
+    }
+    text
+}
+
+/// `ops` with the position of each in both texts. `similar` swaps a deletion with an insertion without adapting where they are in the
+/// other text, so that the header of a hunk that begins with one is wrong.
+fn consistent(ops: &[DiffOp]) -> Vec<DiffOp> {
+    let (mut old_index, mut new_index) = (0, 0);
+    let placed = ops.iter().map(|op| {
+        let (old_len, new_len) = (op.old_range().len(), op.new_range().len());
+        let op = match op.tag() {
+            DiffTag::Equal => DiffOp::Equal {
+                old_index,
+                new_index,
+                len: old_len,
+            },
+            DiffTag::Delete => DiffOp::Delete {
+                old_index,
+                old_len,
+                new_index,
+            },
+            DiffTag::Insert => DiffOp::Insert {
+                old_index,
+                new_index,
+                new_len,
+            },
+            DiffTag::Replace => DiffOp::Replace {
+                old_index,
+                old_len,
+                new_index,
+                new_len,
+            },
+        };
+        old_index += old_len;
+        new_index += new_len;
+        op
+    });
+    placed.collect()
 }
 
 /// The text of the plan in a file, and the text with all fixes; `None` if nothing is fixed.

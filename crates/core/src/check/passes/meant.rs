@@ -6,7 +6,7 @@ use crate::check::resolved_plan::ResolvedPlan;
 use crate::expression::print_path;
 use crate::plan::{Reference, Segment, Source};
 use crate::schema::{Compatibility, ObjectType, Type};
-use crate::{Schema, Value};
+use crate::{Schema, Tool, Value};
 
 /// Words of other systems for the roots of references.
 pub(super) const ROOTS: [(&str, &str); 9] = [
@@ -258,14 +258,19 @@ pub(super) fn field_in_text_advice(
     })
 }
 
-/// The advice for the reference `text` that is a variable of a shell, such as `${HOME}`.
-pub(super) fn shell_advice(text: &str) -> Option<String> {
+/// The advice for the reference `text` that is a variable of a shell, such as `${HOME}`, in an argument of `tool`.
+pub(super) fn shell_advice(text: &str, tool: Option<&Tool>) -> Option<String> {
     let name = inside(text)?;
     let is_sign = |sign: char| sign.is_ascii_uppercase() || sign.is_ascii_digit() || sign == '_';
     (name.len() > 1
         && name.starts_with(|sign: char| sign.is_ascii_uppercase())
         && name.chars().all(is_sign))
-    .then(|| format!("for the text `{text}` itself, write `${text}`"))
+    .then(|| {
+        let tool = tool.map_or_else(|| "TOOL".to_owned(), |tool| tool.qualified_name().to_string());
+        format!(
+            "for the environment variable, write `${{env.{name}}}`, and `{name} = [\"{tool}\"]` below `[env]` in your own planwright.toml, or for the text itself `${text}`"
+        )
+    })
 }
 
 /// The advice to write `value` in the form that `wanted` takes, if there is exactly one.

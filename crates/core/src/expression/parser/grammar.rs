@@ -61,6 +61,13 @@ pub fn parse_form_in_loop(
     })
 }
 
+/// The expression that has the effect of `text`, which is a query of jq or JSONPath; `None` if there is none.
+pub fn query_form(text: &str, item_name: Option<&str>) -> Option<String> {
+    query::form(text, |form| {
+        parse(form, item_name, &mut PatternBudget::none()).is_ok()
+    })
+}
+
 fn parse(
     text: &str,
     item_name: Option<&str>,

@@ -47,9 +47,7 @@ const CONVERSIONS: [(&str, &str); 3] = [
 /// Returns the hint about `text` if it is a query: its translation, if `is_readable` accepts that.
 pub(super) fn hint(text: &str, is_readable: impl Fn(&str) -> bool) -> Option<String> {
     let text = text.trim();
-    let translated = translated(text)
-        .filter(|form| form != text && form.chars().count() <= MAX_SHOWN && is_readable(form))
-        .map(|form| format!("write `{form}`"));
+    let translated = form(text, is_readable).map(|form| format!("write `{form}`"));
     let searches = || {
         let (before, after) = text.split_once("..")?;
         let is_path = before.ends_with(|c: char| c == '$' || c == ']' || c.is_alphanumeric())
@@ -60,6 +58,13 @@ pub(super) fn hint(text: &str, is_readable: impl Fn(&str) -> bool) -> Option<Str
         })
     };
     translated.or_else(searches)
+}
+
+/// The readable expression for the query `text`; `None` if it is that expression itself, or has none.
+pub(super) fn form(text: &str, is_readable: impl Fn(&str) -> bool) -> Option<String> {
+    let text = text.trim();
+    translated(text)
+        .filter(|form| form != text && form.chars().count() <= MAX_SHOWN && is_readable(form))
 }
 
 /// The expression for the query `text`; `None` if it is not a query, or has no translation.

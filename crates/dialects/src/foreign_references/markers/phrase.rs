@@ -11,12 +11,22 @@ impl ReferenceNames<'_> {
         text: &str,
         is_apart: impl Fn(usize) -> bool,
     ) -> Option<Marker> {
-        if let Some((range, number, field)) = numbered(text)
-            && let Some(output) = self.output_of(number)
-        {
-            let meaning = field.map_or(output.clone(), |field| format!("{output}.{field}"));
-            let is_certain = field.is_some() || range == (0..text.len());
-            return is_apart(range.start).then(|| Marker::new(range, meaning, is_certain));
+        if let Some(found) = numbered(text, &is_apart) {
+            let range = found.range;
+            if let Some(output) = self.output_of(found.number) {
+                let meaning = match found.field {
+                    Some(field) => format!("{output}.{field}"),
+                    None => output,
+                };
+                let is_whole = range == (0..text.len());
+                let is_certain = found.is_output || found.field.is_some() || is_whole;
+                return Some(Marker::new(range, meaning, is_certain));
+            }
+            if self.is_native && found.is_certain_output {
+                let mut marker = Marker::new(range, "ID".to_owned(), true);
+                marker.is_unresolved = true;
+                return Some(marker);
+            }
         }
         let (mut range, name, field) = phrase(text)?;
         let output = self.output_of(name)?;
@@ -40,7 +50,16 @@ impl ReferenceNames<'_> {
         if !self.is_native || self.steps.contains_key(root) || self.inputs.contains_key(root) {
             return None;
         }
-        let words = ["tool_call_", "toolcall_", "call_", "step_"];
+        let words = [
+            "tool_call_",
+            "toolcall_",
+            "call_",
+            "step_",
+            "observation_",
+            "observation",
+            "result_",
+            "output_",
+        ];
         let number = words
             .iter()
             .find_map(|word| strip_prefix_any_case(root, word))?;

@@ -55,6 +55,10 @@ pub(crate) fn diagnostics(text: &str) -> Option<Diagnostics> {
     if super::program::is_declaration(text) {
         return None;
     }
+    let unresolved = unresolved_outputs(text);
+    if !unresolved.is_empty() {
+        return Some(unresolved);
+    }
     let rewrites = rewrites(text)?;
     let found = rewrites.into_iter().map(|rewrite| {
         let written = text[rewrite.range.clone()].trim();
@@ -86,6 +90,33 @@ pub(crate) fn diagnostics(text: &str) -> Option<Diagnostics> {
             .at_span("", start..start + first.len())
     });
     Some(found.collect())
+}
+
+/// An error for each `{Observation 3}` in `text` that names the output of a call which does not exist.
+fn unresolved_outputs(text: &str) -> Diagnostics {
+    let read = (text.len() <= MAX_BYTES && text.contains("Action Input:"))
+        .then(|| Rewriter::new(text).read())
+        .flatten();
+    let found = read.into_iter().flat_map(|read| read.unresolved);
+    let found = found.map(|(range, calls)| {
+        let message = format!(
+            "no call before has the output {}",
+            quote(&text[range.clone()])
+        );
+        let outputs = calls.iter().enumerate().map(|(index, id)| {
+            let number = index + 1;
+            format!("`{{Observation {number}}}` is the output of `{id}`")
+        });
+        let help = if calls.is_empty() {
+            "no call is before it: give the value itself".to_owned()
+        } else {
+            outputs.collect::<Vec<_>>().join(", ")
+        };
+        Diagnostic::error(Code::MalformedLine, message)
+            .help(help)
+            .at_span("", range)
+    });
+    found.collect()
 }
 
 /// The plan in `text`, which is lines of a plan or stands for such; `None` if a part has no meaning, or is words.
@@ -160,6 +191,8 @@ struct Rewriter<'a> {
     action: Option<(String, usize)>,
     /// The texts that a model invented for the outputs of its actions, with the ids of these.
     observations: Vec<(String, String)>,
+    /// The places that name the output of a call which does not exist, with the ids of the calls before.
+    unresolved: Vec<(Range<usize>, Vec<String>)>,
     /// The name of the function around the calls.
     function: Option<Function>,
     /// The steps in the order of their statements.
@@ -192,6 +225,7 @@ impl<'a> Rewriter<'a> {
             found: Vec::new(),
             action: None,
             observations: Vec::new(),
+            unresolved: Vec::new(),
             function: None,
             groups: Vec::new(),
             is_program: false,
@@ -240,12 +274,19 @@ impl<'a> Rewriter<'a> {
     /// The JSON `input` with references in place of words such as `{observation.field}`; `None` if it has none.
     fn with_observations(&self, input: &str) -> Option<String> {
         let value = Value::from_json(input).ok()?;
+        let referring = self.output_names().as_native(&value)?;
+        (referring != value).then(|| referring.to_json())
+    }
+
+    /// The names of the calls so far, and of their outputs.
+    fn output_names(&self) -> ReferenceNames<'_> {
         let order: Vec<&str> = self.order.iter().map(String::as_str).collect();
         let paths = order.iter().map(|id| (*id, Cow::from(*id))).collect();
         let names = ReferenceNames::of_paths(order, paths, HashMap::new());
-        let names = names.with_previous(self.order.last()?);
-        let referring = names.as_native(&value)?;
-        (referring != value).then(|| referring.to_json())
+        match self.order.last() {
+            Some(last) => names.with_previous(last),
+            None => names,
+        }
     }
 
     /// Returns true if each step refers to all steps of the statement before.
@@ -293,7 +334,13 @@ impl<'a> Rewriter<'a> {
         if let Some(input) = inside.strip_prefix("Action Input:") {
             self.is_program = true;
             let (tool, start) = self.action.take()?;
-            let mut input = input.trim().to_owned();
+            let input = input.trim();
+            if let Some(found) = self.output_names().unresolved(input) {
+                let at = range.start + written.rfind(input)?;
+                let found = at + found.start..at + found.end;
+                self.unresolved.push((found, self.order.clone()));
+            }
+            let mut input = with_bracketed_outputs(input);
             for (text, id) in &self.observations {
                 input = input.replace(text, &format!("${{{id}}}"));
             }
@@ -420,6 +467,23 @@ impl<'a> Rewriter<'a> {
         }
         Some(())
     }
+}
+
+/// `input` with braces around each `Observation 1` that has no bracket.
+fn with_bracketed_outputs(input: &str) -> String {
+    const WORD: &str = "Observation ";
+    let mut parts = input.split(WORD);
+    let mut bracketed = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let is_digit = |sign: char| sign.is_ascii_digit();
+        let (number, rest) = part.split_at(part.find(|sign| !is_digit(sign)).unwrap_or(part.len()));
+        if number.is_empty() || bracketed.ends_with(['{', '<', '[', '(']) {
+            bracketed.extend([WORD, part]);
+        } else {
+            bracketed.extend(["{", WORD, number, "}", rest]);
+        }
+    }
+    bracketed
 }
 
 /// Returns true if a text in `value` names `id`, in a reference or in `after`.

@@ -8,19 +8,32 @@ use super::shell;
 /// Words in place of the result of the call before.
 const INPUTS: [&str; 5] = ["-", "_", "$_", "%", "it"];
 
-/// The plan in a pipe.
+/// The plan in pipes, one after the other.
 pub(super) fn plan(text: &str) -> Option<Value> {
     let joined = text.trim().replace("\\\n", " ");
-    let mut line = String::new();
+    let mut lines: Vec<String> = Vec::new();
     for next in joined.lines().map(str::trim) {
-        let is_open = line.is_empty() || line.ends_with(['|', '>']) || next.starts_with('|');
-        is_open.then_some(())?;
-        line.extend([" ", next]);
+        match lines.last_mut() {
+            Some(line) if line.ends_with(['|', '>']) || next.starts_with('|') => {
+                line.extend([" ", next]);
+            }
+            _ if next.is_empty() || next.starts_with('#') => {}
+            _ => lines.push(next.to_owned()),
+        }
     }
-    let parts = shell::separated(line.trim(), &["|>", "|"])?;
-    let (first, others) = parts
-        .split_first()
-        .filter(|(_, others)| !others.is_empty())?;
+    let mut has_pipe = false;
+    let mut statements = Vec::new();
+    for line in &lines {
+        let parts = shell::separated(line, &["|>", "|"])?;
+        has_pipe |= parts.len() > 1;
+        statements.push(statement(&parts)?);
+    }
+    has_pipe.then(|| of_statements(&statements))?
+}
+
+/// The statement of a pipe with `parts`.
+fn statement(parts: &[&str]) -> Option<Statement> {
+    let (first, others) = parts.split_first()?;
     let (name, mut whole) = call(first)?;
     for part in others {
         let (None, Expression::Call(function, mut arguments)) = call(part)? else {
@@ -40,10 +53,10 @@ pub(super) fn plan(text: &str) -> Option<Value> {
         }
         whole = Expression::Call(function, arguments);
     }
-    of_statements(&[match name {
+    Some(match name {
         Some(name) => Statement::Assign(vec![name], whole),
         None => Statement::Run(whole),
-    }])
+    })
 }
 
 fn is_input(value: &Expression) -> bool {

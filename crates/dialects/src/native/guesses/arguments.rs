@@ -59,8 +59,14 @@ impl Guesses<'_> {
                 if let Some(read) = read.filter(|read| read.as_object().is_some()) {
                     let message = "expected an object in `args`, found text";
                     let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
-                    let help = "write the object itself, without quotes around it";
-                    self.sink.push(entry.item.place, diagnostic.help(help));
+                    let json = read.to_value().to_json();
+                    let shown = quote(&json);
+                    let shown = shown.trim_matches('`');
+                    let help =
+                        format!("write the object itself, without quotes around it: `{shown}`");
+                    let edits = field_edits(self.source, entry, "args", Some(json));
+                    let diagnostic = diagnostic.help(help).fixes(edits);
+                    self.sink.push(entry.item.place, diagnostic);
                     entry.item.kind = read.kind;
                 }
             }

@@ -62,7 +62,17 @@ impl Guesses<'_> {
         let id = id.map_or_else(|| "ID".to_owned(), ToString::to_string);
         let ids = std::mem::take(&mut self.ids);
         let is_retried = is_retried(entries);
+        let has_after = has(entries, "after");
+        let mut shown_steps = Vec::new();
         entries.retain_mut(|entry| {
+            if let (true, Some(text)) = (is_approval(&entry.key), entry.item.as_text()) {
+                let steps = ids.iter().filter(|id| {
+                    let ends = ["}", ".", "["].iter();
+                    ends.map(|end| format!("${{{id}{end}")).any(|read| text.contains(&read))
+                });
+                shown_steps = steps.cloned().collect();
+                shown_steps.sort();
+            }
             let found = match (&*entry.key, &entry.item.kind) {
                 (key, ItemKind::Text(word)) if is_approval(key) => {
                     let asks = !NO_APPROVAL.contains(&&*word.to_lowercase());
@@ -113,9 +123,23 @@ impl Guesses<'_> {
             let Some(found) = found else {
                 return true;
             };
-            let scope = if found.field == "timeout" && is_retried { WHOLE_STEP } else { "" };
-            let help = format!("write `\"{}\": {}`{scope}", found.field, found.written);
-            let edits = field_edits(self.source, entry, found.field, Some(found.written));
+            let mut written = found.written;
+            let mut scope = if found.field == "timeout" && is_retried { WHOLE_STEP } else { "" };
+            let asks_about = found.field == "approval" && !shown_steps.is_empty();
+            if asks_about {
+                // The step waits for those that the question shows.
+                let steps: Vec<String> = shown_steps.iter().map(|id| json(id)).collect();
+                written = format!("{written}, \"after\": [{}]", steps.join(", "));
+                scope = ": a person is shown the tool and its arguments, and not this text";
+            }
+            let help = format!("write `\"{}\": {written}`{scope}", found.field);
+            let key = self.source.text().get(entry.key_span.start..entry.key_span.end);
+            let is_json = key.is_some_and(|key| key.starts_with('"'));
+            let edits = if !asks_about || (is_json && !has_after) {
+                field_edits(self.source, entry, found.field, Some(written))
+            } else {
+                Vec::new()
+            };
             if *entry.key == *found.field {
                 self.wrong_form_with(entry, &help, edits);
             } else {
@@ -125,6 +149,18 @@ impl Guesses<'_> {
             entry.item.kind = found.kind;
             true
         });
+        if !shown_steps.is_empty()
+            && !has_after
+            && let Some(first) = entries.first()
+        {
+            let place = first.item.place;
+            let kind = |id| Item {
+                kind: ItemKind::Text(id),
+                place,
+            };
+            let steps = shown_steps.into_iter().map(kind).collect();
+            entries.push(field("after", ItemKind::List(steps), place));
+        }
         self.ids = ids;
         self.times(entries);
         self.rounds(entries);

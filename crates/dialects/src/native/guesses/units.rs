@@ -133,8 +133,13 @@ impl Guesses<'_> {
                     self.unknown(&entry, &help);
                 }
                 Some(Replacement::Write(name, kind, written)) => {
+                    let is_count = normal(&entry.key).contains("retr") && name == "retry";
                     let scope = if name == "timeout" && is_retried {
                         WHOLE_STEP
+                    } else if is_count && written_fields.contains("timeout") {
+                        ": attempts in all, with the first one; `timeout` limits all of them together, and `--timeout` each"
+                    } else if is_count {
+                        ": attempts in all, with the first one"
                     } else {
                         ""
                     };

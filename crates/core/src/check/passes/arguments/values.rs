@@ -8,6 +8,7 @@ use crate::check::passes::positional::{
     ArgumentReceiver, fitting_fields, may_be_text, properties, text_advice, with_shape,
 };
 use crate::check::reporter::Reporter;
+use crate::expression::parse_form;
 use crate::plan::{Node, NodeKind, TextPart};
 use crate::schema::{Compatibility, SchemaViolation, SchemaViolationKind, TemplateValue, Type};
 use crate::{Code, Object, Place, PointerSegment, Severity, StepId, Value};
@@ -149,6 +150,7 @@ impl ArgumentPass<'_> {
                             diagnostic.help = diagnostic
                                 .help
                                 .or_else(|| self.inner_call_advice(value))
+                                .or_else(|| self.expression_advice(value))
                                 .or_else(|| literal_advice(&receiver.shape(&path), value));
                         }
                     }
@@ -265,6 +267,16 @@ impl ArgumentPass<'_> {
         diagnostic.help = item_advice(wanted, node);
         reporter.push(diagnostic);
         false
+    }
+
+    /// The advice for a text that is an expression over a step of the plan.
+    fn expression_advice(&self, value: &Value) -> Option<String> {
+        let text = value.as_text()?;
+        let (root, _) = text.split_once(['.', '['])?;
+        let is_step = self.resolved.ids.contains_key(&StepId::new(root));
+        let is_shown = is_step && text.len() <= MAX_SHOWN_CALL && !text.contains('`');
+        let is_form = is_shown && parse_form(text).is_ok();
+        is_form.then(|| format!("write `${{{text}}}`"))
     }
 
     /// The advice for `value` in place of an argument, if it is a call.

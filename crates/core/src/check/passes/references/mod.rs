@@ -83,7 +83,11 @@ impl ReadPass<'_> {
                 .root_advice(id.as_str())
                 .or_else(|| self.input_advice(id.as_str()))
                 .or_else(|| self.neighbour_advice(id.as_str()))
-                .or_else(|| shell_advice(&self.text()))
+                .or_else(|| {
+                    let step = self.usage.step;
+                    let tool = step.and_then(|(index, _)| self.resolved.tool(index));
+                    shell_advice(&self.text(), tool.map(AsRef::as_ref))
+                })
                 .or_else(|| step_advice(self.resolved, id.as_str(), reporter));
             let is_near = diagnostic
                 .help
