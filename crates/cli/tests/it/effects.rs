@@ -44,11 +44,14 @@ pub(crate) fn chains(steps: Range<usize>) -> Vec<Value> {
     steps.collect()
 }
 
-/// Returns the number of effects of each step.
+/// Returns the number of effects of each step. A line that a server is still writing does not count yet.
 pub(crate) fn effects(folder: &Path) -> HashMap<u64, usize> {
     let text = fs::read_to_string(folder.join("effects")).unwrap_or_default();
     let mut counts = HashMap::new();
-    for line in text.lines() {
+    for line in text
+        .split_inclusive('\n')
+        .filter(|line| line.ends_with('\n'))
+    {
         let call: Value = serde_json::from_str(line).unwrap();
         let step = call["arguments"]["n"].as_u64().unwrap();
         *counts.entry(step).or_default() += 1;
