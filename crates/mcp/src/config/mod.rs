@@ -3,6 +3,7 @@
 #[cfg(feature = "http")]
 mod http;
 pub mod jsonc;
+#[cfg(feature = "http")]
 mod openapi;
 mod origin;
 mod parse;
@@ -12,9 +13,9 @@ mod server_reader;
 #[cfg(all(test, feature = "http"))]
 mod tests;
 
-pub use openapi::OpenApiConfig;
 pub use problem::{ConfigError, ConfigProblem};
 pub use server::{
-    Grant, HttpConfig, OauthConfig, ProgramConfig, ServerConfig, ServerTransport, ServersConfig,
+    Grant, HttpConfig, OauthConfig, OpenApiConfig, ProgramConfig, ServerConfig, ServerTransport,
+    ServersConfig,
 };
 pub use server_reader::is_secret_name;

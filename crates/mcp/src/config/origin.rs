@@ -1,5 +1,6 @@
 //! The identity of a server: a digest of the configuration of its transport.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -7,26 +8,60 @@ use std::time::SystemTime;
 use planwright_core::text::hex;
 use sha2::{Digest, Sha256};
 
-use super::{HttpConfig, OpenApiConfig, ProgramConfig, ServerConfig, ServerTransport};
-
-/// Returns an address without its query, which may contain keys.
-pub(super) fn without_query(url: &str) -> &str {
-    url.split(['?', '#']).next().unwrap_or_default()
-}
+use super::server::{
+    HttpConfig, OpenApiConfig, ProgramConfig, ServerConfig, ServerTransport, without_query,
+};
 
 /// The replacement for a secret, so that a rotated key does not change the identity.
 const SECRET: &str = "[redacted]";
 
-/// Returns the identity of `server`, see [`ServerConfig::origin`].
-pub(super) fn origin_of(server: &ServerConfig) -> Arc<str> {
-    let mut parts = OriginDigest::new(&server.secrets);
-    let name = match &server.reach {
-        ServerTransport::Program(program) => parts.program(program),
-        ServerTransport::Http(http) => parts.http(http),
-        ServerTransport::OpenApi(api) => parts.openapi(api),
-    };
-    let name = parts.mask(name);
-    format!("{name} sha256:{}", parts.hex()).into()
+impl ServerConfig {
+    /// Returns the identity of the server: its command or address, and a SHA-256 digest of everything that determines
+    /// which server answers. Two entries of the same name with different origins are different servers.
+    ///
+    /// Secrets are masked, so that a new token does not change the origin. A relative path of an existing file counts
+    /// as its absolute path, because the same path in another directory starts another program.
+    pub fn origin(&self) -> Arc<str> {
+        let mut parts = OriginDigest::new(&self.secrets);
+        let name = match &self.reach {
+            ServerTransport::Program(program) => parts.program(program),
+            ServerTransport::Http(http) => parts.http(http),
+            ServerTransport::OpenApi(api) => parts.openapi(api),
+        };
+        let name = parts.mask(name);
+        format!("{name} sha256:{}", parts.hex()).into()
+    }
+
+    /// Returns a SHA-256 digest, in hexadecimal digits, of `salt` and of everything that may change the server's list of
+    /// tools: its configuration with the secrets, the size and time of the files in its command line, and for a program
+    /// the `search_path` and the working directory.
+    pub(crate) fn fingerprint(&self, salt: &str, search_path: Option<&OsStr>) -> String {
+        let mut parts = OriginDigest::new(&[]);
+        parts.add(salt);
+        parts.add(self.protocol.as_deref().unwrap_or_default());
+        match &self.reach {
+            ServerTransport::Program(program) => {
+                parts.program(program);
+                parts.add(&search_path.unwrap_or_default().to_string_lossy());
+                // It is unknown only if it was removed, and then no relative path leads to a file.
+                let here = std::env::current_dir().unwrap_or_default();
+                let folder = program.cwd.clone().unwrap_or(here);
+                parts.add(&folder.to_string_lossy());
+                for word in std::iter::once(&program.command).chain(&program.args) {
+                    parts.files(&folder, word);
+                }
+            }
+            ServerTransport::Http(http) => {
+                parts.http(http);
+            }
+            ServerTransport::OpenApi(api) => {
+                parts.openapi(api);
+                // The list of tools of another document may differ.
+                parts.files(Path::new(""), &api.document);
+            }
+        }
+        parts.hex()
+    }
 }
 
 /// A digest of length-prefixed parts, so that different lists of parts never feed the same bytes.

@@ -1,6 +1,5 @@
 //! The configuration of one server.
 
-use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,8 +7,7 @@ use std::time::Duration;
 
 use planwright_core::ServerName;
 
-use super::origin::{OriginDigest, origin_of, without_query};
-use super::{ConfigProblem, OpenApiConfig};
+use super::problem::ConfigProblem;
 
 /// The servers of one `mcp.json`.
 #[derive(Clone, Debug, Default)]
@@ -99,6 +97,17 @@ pub struct HttpConfig {
     pub oauth: OauthConfig,
 }
 
+/// The document of an HTTP API, and the address and credentials for its calls.
+#[derive(Clone, Default)]
+pub struct OpenApiConfig {
+    /// The path or the address of the document.
+    pub document: String,
+    /// The address of the API. Without it, the document names the address.
+    pub base_url: Option<String>,
+    /// The headers of every request.
+    pub headers: Vec<(String, String)>,
+}
+
 /// The OAuth client of an MCP server's authorization server. All fields are optional.
 #[derive(Clone, Default)]
 pub struct OauthConfig {
@@ -169,45 +178,27 @@ impl ServerConfig {
     }
 }
 
-impl ServerConfig {
-    /// Returns the identity of the server: its command or address, and a SHA-256 digest of everything that determines
-    /// which server answers. Two entries of the same name with different origins are different servers.
-    ///
-    /// Secrets are masked, so that a new token does not change the origin. A relative path of an existing file counts
-    /// as its absolute path, because the same path in another directory starts another program.
-    pub fn origin(&self) -> Arc<str> {
-        origin_of(self)
+impl OpenApiConfig {
+    /// Returns true if the document is at an address.
+    pub(crate) fn is_remote(&self) -> bool {
+        self.document.starts_with("https://") || self.document.starts_with("http://")
     }
 
-    /// Returns a SHA-256 digest, in hexadecimal digits, of `salt` and of everything that may change the server's list of
-    /// tools: its configuration with the secrets, the size and time of the files in its command line, and for a program
-    /// the `search_path` and the working directory.
-    pub(crate) fn fingerprint(&self, salt: &str, search_path: Option<&OsStr>) -> String {
-        let mut parts = OriginDigest::new(&[]);
-        parts.add(salt);
-        parts.add(self.protocol.as_deref().unwrap_or_default());
-        match &self.reach {
-            ServerTransport::Program(program) => {
-                parts.program(program);
-                parts.add(&search_path.unwrap_or_default().to_string_lossy());
-                // It is unknown only if it was removed, and then no relative path leads to a file.
-                let here = std::env::current_dir().unwrap_or_default();
-                let folder = program.cwd.clone().unwrap_or(here);
-                parts.add(&folder.to_string_lossy());
-                for word in std::iter::once(&program.command).chain(&program.args) {
-                    parts.files(&folder, word);
-                }
-            }
-            ServerTransport::Http(http) => {
-                parts.http(http);
-            }
-            ServerTransport::OpenApi(api) => {
-                parts.openapi(api);
-                // The list of tools of another document may differ.
-                parts.files(Path::new(""), &api.document);
-            }
+    /// Returns true if the document is at a path from the folder of the file that names it.
+    pub fn is_relative(&self) -> bool {
+        !self.is_remote() && Path::new(&self.document).is_relative()
+    }
+
+    /// Makes a relative path of the document one from the folder of `file`, which names it. The working folder must not
+    /// decide which document gets the credentials of the entry.
+    pub(super) fn resolve_from(&mut self, file: &str) {
+        let folder = Path::new(file).parent();
+        let is_path = !self.is_remote() && !self.document.starts_with("${");
+        if let Some(folder) = folder.filter(|_| is_path) {
+            // Without the `.` of `./api.yaml`.
+            let path: PathBuf = folder.join(&self.document).components().collect();
+            self.document = path.to_string_lossy().into_owned();
         }
-        parts.hex()
     }
 }
 
@@ -246,6 +237,18 @@ impl fmt::Debug for HttpConfig {
     }
 }
 
+impl fmt::Debug for OpenApiConfig {
+    /// Omits header values and the queries of addresses, which may contain secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let headers: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
+        f.debug_struct("OpenApiConfig")
+            .field("document", &without_query(&self.document))
+            .field("base_url", &self.base_url.as_deref().map(without_query))
+            .field("headers", &headers)
+            .finish()
+    }
+}
+
 impl fmt::Debug for OauthConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OauthConfig")
@@ -257,4 +260,9 @@ impl fmt::Debug for OauthConfig {
             .field("callback_port", &self.callback_port)
             .finish()
     }
+}
+
+/// Returns an address without its query, which may contain keys.
+pub(super) fn without_query(url: &str) -> &str {
+    url.split(['?', '#']).next().unwrap_or_default()
 }
