@@ -150,10 +150,12 @@ async def test_a_rejected_plan_says_what_to_do() -> None:
     async with Planwright(tools=[weather]) as pw:
         with pytest.raises(PlanRejected) as rejected:
             pw.start({"steps": [{"id": "a", "tool": "wether", "args": {}}, {"id": "b", "value": "${c.x}"}]})
-    first, second = rejected.value.diagnostics
+    # The arguments are checked like those of the tool that is meant.
+    first, second, third = sorted(rejected.value.diagnostics, key=lambda found: found.code)
     assert (first.code, first.severity, first.place) == ("PW0201", "error", "/steps/0/tool")
     assert "weather" in (first.help or "") and "wether" in first.message
     assert second.code == "PW0204"
+    assert "city" in third.message and (third.place or "").startswith("/steps/0")
     assert str(first).startswith("PW0201 at /steps/0/tool: ")
 
 
