@@ -9,7 +9,7 @@ use crate::backend::{ToolError, ToolOutput};
 use crate::event::RunEvent;
 use crate::journal::Record;
 use crate::run::outcome::Choice;
-use crate::run::report::summary::{RunSummary, StepSummary};
+use crate::run::report::summary::{CallSummary, RunSummary, StepSummary};
 
 impl Redactor {
     fn error(&self, error: &mut ToolError) {
@@ -113,42 +113,74 @@ impl Redactor {
         }
     }
 
+    // All fields are listed here and below, so that a new one does not compile until it is handled.
     fn output(&self, output: &mut ToolOutput) {
-        self.value(&mut output.value);
-        if let Some(text) = &output.text
+        let ToolOutput {
+            value,
+            text,
+            content,
+            branch: _,
+            labels: _,
+        } = output;
+        self.value(value);
+        if let Some(text) = text
             && let Cow::Owned(redacted) = self.text(text)
         {
-            output.text = Some(redacted.into());
+            *text = redacted.into();
         }
-        self.blocks(&mut output.content);
+        self.blocks(content);
     }
 
     pub(in crate::run) fn summary(&self, summary: &mut RunSummary) {
         if self.is_idle() {
             return;
         }
-        for step in &mut summary.steps {
+        let RunSummary {
+            run: _,
+            plan: _,
+            digest: _,
+            status: _,
+            duration: _,
+            output,
+            steps,
+            calls,
+            vars,
+            state,
+            data,
+            instances,
+            instance_data,
+            durations: _,
+            warnings,
+            written_bytes: _,
+            journal_error: _,
+            flow: _,
+            stated: _,
+            unfitting: _,
+        } = summary;
+        for step in steps {
             self.step(step);
         }
-        for call in &mut summary.calls {
-            self.value(&mut call.args);
-            if let Some(error) = &mut call.error {
+        for call in calls {
+            let CallSummary {
+                at: _,
+                attempt: _,
+                tool: _,
+                args,
+                ok: _,
+                error,
+            } = call;
+            self.value(args);
+            if let Some(error) = error {
                 self.error(error);
             }
         }
-        for value in [
-            &mut summary.output,
-            &mut summary.vars,
-            &mut summary.state,
-            &mut summary.data,
-        ] {
+        for value in [output, vars, state, data] {
             self.value(value);
         }
-        let instances = summary.instances.values_mut();
-        for state in instances.chain(summary.instance_data.values_mut()) {
+        for state in instances.values_mut().chain(instance_data.values_mut()) {
             self.value(state);
         }
-        for warning in &mut summary.warnings {
+        for warning in warnings {
             self.diagnostic(warning);
         }
     }
@@ -161,14 +193,30 @@ impl Redactor {
     }
 
     fn step(&self, step: &mut StepSummary) {
-        for value in [&mut step.args, &mut step.output].into_iter().flatten() {
+        let StepSummary {
+            at: _,
+            tool: _,
+            status: _,
+            args,
+            output,
+            content,
+            attempts: _,
+            started: _,
+            ended: _,
+            error,
+            handled: _,
+            reason: _,
+            is_in_doubt: _,
+            parts,
+        } = step;
+        for value in [args, output].into_iter().flatten() {
             self.value(value);
         }
-        self.blocks(&mut step.content);
-        if let Some(error) = &mut step.error {
+        self.blocks(content);
+        if let Some(error) = error {
             self.error(error);
         }
-        for part in &mut step.parts {
+        for part in parts {
             self.step(part);
         }
     }
