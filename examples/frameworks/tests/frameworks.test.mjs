@@ -122,8 +122,9 @@ test("limits", { concurrency: 2 }, async (context) => {
       change(folder, /^ *client_session_timeout_seconds=.*\n/m, "");
       const { printed, states } = await ask(folder, "openai-agents");
       assert.match(printed, /An error occurred while running the tool/);
-      // The agent ends, and with it the connection.
-      assert.deepEqual(states, ["cancelled"]);
+      // The agent ends, and with it the gateway: its input ends, or, if the SDK cannot wait for it, it is killed.
+      assert.equal(states.length, 1);
+      assert.match(states[0], /^(cancelled|interrupted)$/);
     }),
     context.test("a limit of FastMCP ends the waiting for a task", async (context) => {
       const folder = prepare(context, "fastmcp", LONG);
