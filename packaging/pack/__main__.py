@@ -6,6 +6,7 @@ from pathlib import Path
 import archive
 import listings
 import npm
+import site_versions
 import wheel
 from targets import TARGETS
 
@@ -32,10 +33,17 @@ def main() -> None:
     formula.add_argument("--archives", type=Path, required=True)
     formula.add_argument("--out", type=Path, required=True)
     kinds.add_parser("checksums", help="the checksums of all files of a folder").add_argument("folder", type=Path)
+    site = kinds.add_parser("site", help="the book as a version of the pages of the project")
+    site.add_argument("--book", type=Path, required=True)
+    site.add_argument("--version", required=True, metavar="X.Y.Z")
+    site.add_argument("--into", type=Path, required=True, metavar="FOLDER", help="the folder of all versions")
     given = parser.parse_args()
 
     if given.kind == "checksums":
         print(archive.write_checksums(given.folder))
+        return
+    if given.kind == "site":
+        print(site_versions.add_version(given.book, given.version, given.into))
         return
     given.out.mkdir(parents=True, exist_ok=True)
     target = TARGETS[given.target] if given.kind in with_program else None
