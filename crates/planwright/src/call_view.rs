@@ -56,22 +56,27 @@ impl<'a> CallView<'a> {
         }
     }
 
-    /// Returns the lines: the step and the tool, the reason for asking, the changes, all arguments.
+    /// Returns the lines: the step and the tool, all arguments, the changes, the reason for asking. The arguments come first, since some
+    /// clients show only the first lines of a question.
     pub fn lines(&self) -> Vec<String> {
+        self.lines_with(arguments(&self.subject.args))
+    }
+
+    /// Like [`lines`](Self::lines), with the arguments as the caller writes them.
+    pub fn lines_with(&self, arguments: impl IntoIterator<Item = String>) -> Vec<String> {
         let at = self.at.to_string();
         let tool = self.subject.qualified_name();
         let mut lines = vec![format!("{} wants to call {}", visible(&at), visible(&tool))];
+        lines.extend(arguments.into_iter().map(|line| format!("  {line}")));
+        for change in self.changes {
+            lines.push(format!("  since the last question: {}", short(change)));
+        }
         if let Some(reason) = self.reason {
             let mut reasons = reason.lines();
             let first = reasons.next().unwrap_or_default();
             lines.push(format!("  why it asks: {}", short(first)));
             lines.extend(reasons.map(|line| format!("    {}", short(line))));
         }
-        for change in self.changes {
-            lines.push(format!("  since the last question: {}", short(change)));
-        }
-        let args = arguments(&self.subject.args);
-        lines.extend(args.into_iter().map(|line| format!("  {line}")));
         lines
     }
 
@@ -348,9 +353,9 @@ mod tests {
         };
         insta::assert_snapshot!(view.text(), @r#"
         harmless\r\n\u{001b}%5B2K wants to call bank.pay\u{202e}
-          why it asks: its server says that it may destroy something
-          since the last question: the tool was `bank.list`
           to: "ada"
+          since the last question: the tool was `bank.list`
+          why it asks: its server says that it may destroy something
         "#);
     }
 }

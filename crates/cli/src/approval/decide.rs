@@ -118,15 +118,10 @@ fn show(
 }
 
 fn show_whole(call: &OpenCall, printer: Printer) -> Result<(), CommandError> {
-    let lines = call.view().lines();
-    let args = call_view::arguments(&call.subject.args).len();
-    let heading = lines.get(..lines.len().saturating_sub(args));
-    printer.data_line(&heading.unwrap_or_default().join("\n"));
     let whole = serde_json::to_string_pretty(&call.subject.args);
     let whole = whole.map_err(|error| CommandError::new(error.to_string()))?;
-    for line in whole.lines() {
-        printer.data_line(&format!("  {}", visible(line)));
-    }
+    let arguments = whole.lines().map(|line| visible(line).into_owned());
+    printer.data_line(&call.view().lines_with(arguments).join("\n"));
     printer.data_line(&format!("digest: {}", store::short_digest(&call.digest)));
     Ok(())
 }

@@ -106,8 +106,17 @@ pub(crate) fn show(
     };
     draw(&drawing, arguments.picture(), Some(&record), printer)?;
     if let DrawingFormat::Text | DrawingFormat::Ascii | DrawingFormat::List = arguments.picture() {
-        for call in OpenCall::of(id, &history) {
+        let asked = OpenCall::of(id, &history).len();
+        let undecided = OpenCall::undecided(store, id)?;
+        for call in &undecided {
             printer.data_line(&format!("\n{}", call.text()));
+        }
+        if undecided.len() < asked {
+            printer.data_line(&format!(
+                "\n{} decided; `planwright resume {}` continues the run",
+                counted(asked - undecided.len(), "call"),
+                store::short_id(id)
+            ));
         }
     }
     Ok(Exit::Success)

@@ -89,22 +89,22 @@ fn the_calls_of_all_runs_are_listed() {
     RUN of `payments`: not running
 
     pay[0] wants to call simulated.pay
-      why it asks: the script says that it may destroy something
       amount: 3
       to: "it's me"
+      why it asks: the script says that it may destroy something
       digest: DIGEST
       decide with `planwright approve RUN 'pay[0]'`
 
     pay[1] wants to call simulated.pay
-      why it asks: the script says that it may destroy something
       amount: 4
       to: "it's me"
+      why it asks: the script says that it may destroy something
       digest: DIGEST
       decide with `planwright approve RUN 'pay[1]'`
 
     refund wants to call simulated.pay
-      why it asks: the script says that it may destroy something
       amount: 9
+      why it asks: the script says that it may destroy something
       digest: DIGEST
       decide with `planwright approve RUN refund`
     "#);
