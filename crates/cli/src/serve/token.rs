@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use planwright::core::ServerName;
 use planwright::mcp::{
-    ConnectOptions, Connections, Consent, HttpConfig, ServerConfig, ServerTransport, ServersConfig,
+    ConnectOptions, Connections, Consent, HttpConfig, ServerConfig, ServersConfig,
 };
 use planwright::terminal_text;
 use planwright_serve::TokenFile;
@@ -95,21 +95,10 @@ pub(crate) async fn login(
 ) -> Result<Exit, CommandError> {
     let name = &arguments.server;
     let mut server = find(arguments, printer)?;
-    let http = match &server.reach {
-        ServerTransport::Http(http) => http,
-        ServerTransport::Program(_) => {
-            return Err(
-                CommandError::new(format!("`{name}` is a program, which needs no login"))
-                    .hint("pass its keys with `env`"),
-            );
-        }
-        ServerTransport::OpenApi(_) => {
-            return Err(CommandError::new(format!(
-                "`{name}` is an API with an OpenAPI document, for which there is no login"
-            ))
-            .hint("pass its keys with `headers`"));
-        }
-    };
+    let http = server
+        .reach
+        .login()
+        .map_err(|(reason, hint)| CommandError::new(format!("`{name}` {reason}")).hint(hint))?;
     if arguments.remove {
         return forget(name, http, printer);
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use planwright::core::{Object, Tool, Value};
 use planwright::format::{ListedServerV1, ServerTestV1, ServerTestsV1, ServersV1};
-use planwright::mcp::{ConnectOptions, Connections, ServerTransport, ServersConfig};
+use planwright::mcp::{ConnectOptions, Connections, ServersConfig};
 use planwright::terminal_text;
 use tokio::time::Instant;
 
@@ -93,23 +93,8 @@ fn print(listing: &ServersV1, printer: Printer) {
 fn describe_servers(config: &ServersConfig) -> Vec<ListedServerV1> {
     let usable = config.servers.iter().map(|server| ListedServerV1 {
         name: server.name.to_string(),
-        kind: match &server.reach {
-            ServerTransport::Program(_) => "program",
-            ServerTransport::Http(_) => "http",
-            ServerTransport::OpenApi(_) => "openapi",
-        },
-        address: match &server.reach {
-            ServerTransport::Program(program) => {
-                let words = std::iter::once(&program.command).chain(&program.args);
-                shlex::try_join(words.map(String::as_str))
-                    .unwrap_or_else(|_| program.command.clone())
-            }
-            ServerTransport::Http(http) => http.url.clone(),
-            ServerTransport::OpenApi(api) => match &api.base_url {
-                Some(base) => format!("{} at {base}", api.document),
-                None => api.document.clone(),
-            },
-        },
+        kind: server.reach.kind(),
+        address: server.reach.target(),
         disabled: false,
         problem: None,
     });

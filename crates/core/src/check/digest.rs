@@ -6,9 +6,10 @@ use sha2::{Digest, Sha256};
 
 use super::checked_plan::{CheckedPlan, CheckedStep};
 use crate::plan::{
-    Action, Alternative, Approval, Concurrency, Form, Idempotency, InputKind, Method, Missing,
-    Mode, Node, NodeKind, OnError, OnFailure, Ordering, Output, Path, PlanTarget, Read, Reference,
-    RetryField, RetryFieldKind, RetryPolicy, Segment, Sharing, SlotPath, Source, Targets, TextPart,
+    Action, Alternative, Approval, Concurrency, Form, Idempotency, InputKind, Keyword, Method,
+    Missing, Mode, Node, NodeKind, OnError, OnFailure, Ordering, Output, Path, PlanTarget, Read,
+    Reference, RetryField, RetryFieldKind, RetryPolicy, Segment, Sharing, SlotPath, Source,
+    Targets, TextPart,
 };
 use crate::text::hex;
 use crate::{Plan, PlanDigest, Step, Value};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Name, Node, Reference, SlotKind, Step};
+use super::{Mode, Name, Node, OnFailure, Ordering, Reference, Sharing, SlotKind, Step};
 use crate::schema::{PartPath, declares_secrets, secret_parts};
 use crate::{Object, Place, PointerSegment, Sources, Value};
 
@@ -183,44 +183,4 @@ pub enum Output {
     Steps(Vec<Name>),
     /// A computed value.
     Value(Node),
-}
-
-/// The meaning of the step order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ordering {
-    /// The order means nothing: a step starts as soon as its dependencies are done.
-    #[default]
-    Dataflow,
-    /// The steps run one after the other, in the listed order.
-    Listed,
-}
-
-/// The effect of a failure on steps that do not depend on it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnFailure {
-    /// Independent steps continue.
-    #[default]
-    KeepGoing,
-    /// No further step starts.
-    Stop,
-}
-
-/// The parameters that may receive references.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sharing {
-    /// All parameters.
-    #[default]
-    Open,
-    /// Only parameters that the tool marks with `x-sharable`.
-    MarkedOnly,
-}
-
-/// The intended use of a plan.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// The plan is to be run.
-    #[default]
-    Run,
-    /// The plan is to be checked and shown, but not run.
-    Show,
 }

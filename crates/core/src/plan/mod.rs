@@ -3,6 +3,7 @@
 //! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/plans.md#every-dialect-becomes-the-same-plan).
 
 mod definition;
+mod keyword;
 mod node;
 pub(crate) mod reference;
 mod retry;
@@ -12,13 +13,12 @@ mod step;
 /// not written in the plan.
 pub const RECALLED_STEP: &str = "runs";
 
-pub use definition::{
-    InitialValues, Input, InputKind, Mode, OnFailure, Ordering, Output, Plan, Sharing, SlotSchema,
-};
+pub use definition::{InitialValues, Input, InputKind, Output, Plan, SlotSchema};
+pub use keyword::{Keyword, Method, Mode, OnFailure, Ordering, Sharing, SlotKind};
 pub use node::{Field, Node, NodeKind, TextPart};
 pub use reference::{
-    Alternative, ExternalValue, Form, Method, Missing, Path, Read, Reference, Segment, SlotKind,
-    SlotPath, Source, Targets, Writes,
+    Alternative, ExternalValue, Form, Missing, Path, Read, Reference, Segment, SlotPath, Source,
+    Targets, Writes,
 };
 pub use retry::{RETRY_FIELDS, Retry, RetryAccess, RetryField, RetryFieldKind, RetryPolicy};
 pub(crate) use step::SelfReference;

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use super::{Method, SlotKind};
 use crate::{Expression, Place, StepId, Value};
 
 /// Maximum number of characters of a reference that a message shows.
@@ -273,37 +274,6 @@ impl fmt::Display for Segment {
     }
 }
 
-/// The kind of a slot. Steps write every kind except inputs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum SlotKind {
-    /// Values given to the plan; read-only.
-    Inputs,
-    /// Variables: set by a caller, or by steps that name their results.
-    Vars,
-    /// Working state.
-    State,
-    /// Data stored apart from the state.
-    Data,
-}
-
-impl SlotKind {
-    /// Returns the name of the kind as references write it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Inputs => "inputs",
-            Self::Vars => "vars",
-            Self::State => "state",
-            Self::Data => "data",
-        }
-    }
-}
-
-impl fmt::Display for SlotKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 /// The path of a slot that a step writes: a kind and the keys below it. Missing parents are created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotPath {
@@ -353,20 +323,4 @@ impl Targets {
             Self::All(paths) | Self::OneOf(paths) => paths,
         }
     }
-}
-
-/// The method that combines an output with the current content of a slot.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Method {
-    /// Replaces the content.
-    #[default]
-    Set,
-    /// Merges objects at every depth.
-    Merge,
-    /// Merges objects at the first level only.
-    Assign,
-    /// Appends the output to a list as one item.
-    Push,
-    /// Appends the output's items to a list.
-    Concat,
 }

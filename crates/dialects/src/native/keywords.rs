@@ -2,42 +2,9 @@
 
 use std::time::Duration;
 
-use planwright_core::plan::{Method, Mode, OnFailure, Ordering, Sharing, SlotKind};
+use planwright_core::plan::Keyword;
 
 use crate::document::ReadLimits;
-
-/// The words for the values of a field, the default first.
-pub(super) type KeywordTable<T> = &'static [(&'static str, T)];
-
-pub(super) const ORDERINGS: KeywordTable<Ordering> = &[
-    ("dataflow", Ordering::Dataflow),
-    ("listed", Ordering::Listed),
-];
-
-pub(super) const ON_FAILURES: KeywordTable<OnFailure> = &[
-    ("keep_going", OnFailure::KeepGoing),
-    ("stop", OnFailure::Stop),
-];
-
-pub(super) const SHARINGS: KeywordTable<Sharing> =
-    &[("open", Sharing::Open), ("marked", Sharing::MarkedOnly)];
-
-pub(super) const MODES: KeywordTable<Mode> = &[("run", Mode::Run), ("show", Mode::Show)];
-
-pub(super) const METHODS: KeywordTable<Method> = &[
-    ("set", Method::Set),
-    ("merge", Method::Merge),
-    ("assign", Method::Assign),
-    ("push", Method::Push),
-    ("concat", Method::Concat),
-];
-
-pub(super) const KINDS: KeywordTable<SlotKind> = &[
-    ("inputs", SlotKind::Inputs),
-    ("vars", SlotKind::Vars),
-    ("state", SlotKind::State),
-    ("data", SlotKind::Data),
-];
 
 /// Words with a meaning in references: a step with such an id is reached by `steps["…"]` only.
 pub(super) const REFERENCE_ROOTS: &[&str] = &[
@@ -45,29 +12,14 @@ pub(super) const REFERENCE_ROOTS: &[&str] = &[
     "true", "false", "null", "in",
 ];
 
-/// The value with the name `word`.
-pub(super) fn value_of<T: Copy>(choices: KeywordTable<T>, word: &str) -> Option<T> {
-    choices
-        .iter()
-        .find(|(known, _)| *known == word)
-        .map(|(_, value)| *value)
+/// The words of all values.
+pub(super) fn all<T: Keyword>() -> impl Iterator<Item = &'static str> {
+    T::ALL.iter().map(|value| value.as_str())
 }
 
 /// The word for `value`, or `None` if it is the default.
-pub(super) fn word_for<T: Copy + PartialEq>(
-    choices: KeywordTable<T>,
-    value: T,
-) -> Option<&'static str> {
-    choices
-        .iter()
-        .skip(1)
-        .find(|(_, known)| *known == value)
-        .map(|(word, _)| *word)
-}
-
-/// All words of a field.
-pub(super) fn all<T>(choices: KeywordTable<T>) -> impl Iterator<Item = &'static str> {
-    choices.iter().map(|(word, _)| *word)
+pub(super) fn word_for<T: Keyword + Default>(value: T) -> Option<&'static str> {
+    (value != T::default()).then(|| value.as_str())
 }
 
 /// The units in nanoseconds, from the shortest.

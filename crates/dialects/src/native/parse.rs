@@ -5,16 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::expression::PatternBudget;
-use planwright_core::plan::{Action, Input, InputKind, Name, Output, PlanTarget, SlotKind, Step};
+use planwright_core::plan::{Action, Input, InputKind, Keyword, Name, Output, PlanTarget, Step};
 use planwright_core::{
     Code, Diagnostic, Diagnostics, Place, Plan, SourceText, Sources, TextEdit, Value,
 };
 
 use super::guesses;
-use super::keywords::{
-    self, KINDS, KeywordTable, MODES, ON_FAILURES, ORDERINGS, REFERENCE_ROOTS, SHARINGS, all,
-    value_of,
-};
+use super::keywords::{self, REFERENCE_ROOTS, all};
 use super::print;
 use super::reference::{NativeTemplates, plain};
 use crate::dialect::{Dialect, MatchConfidence};
@@ -224,10 +221,10 @@ impl NativeReader<'_> {
             title: fields.text("title", self.sink).map(Arc::clone),
             description: fields.text("description", self.sink).map(Arc::clone),
             inputs: self.inputs(&mut fields),
-            ordering: choice(&mut fields, "ordering", ORDERINGS, self.sink),
-            on_failure: choice(&mut fields, "on_failure", ON_FAILURES, self.sink),
-            sharing: choice(&mut fields, "sharing", SHARINGS, self.sink),
-            mode: choice(&mut fields, "mode", MODES, self.sink),
+            ordering: choice(&mut fields, "ordering", self.sink),
+            on_failure: choice(&mut fields, "on_failure", self.sink),
+            sharing: choice(&mut fields, "sharing", self.sink),
+            mode: choice(&mut fields, "mode", self.sink),
             metadata: fields
                 .optional("metadata")
                 .map(Item::to_value)
@@ -391,11 +388,6 @@ impl NativeReader<'_> {
     }
 }
 
-/// The kind of slots with the name `word`.
-pub(super) fn slot_kind(word: &str) -> Option<SlotKind> {
-    value_of(KINDS, word)
-}
-
 /// Warns if the step's id has a meaning in references.
 pub(super) fn warn_about_reserved_id(step: &Step, place: Place, sink: &mut DiagnosticSink) {
     let id = step.id.as_str();
@@ -410,10 +402,9 @@ pub(super) fn warn_about_reserved_id(step: &Step, place: Place, sink: &mut Diagn
 }
 
 /// The choice in `name`; the default if it is absent or invalid.
-pub(super) fn choice<T: Copy + Default>(
+pub(super) fn choice<T: Keyword + Default>(
     fields: &mut Fields<'_>,
     name: &'static str,
-    choices: KeywordTable<T>,
     sink: &mut DiagnosticSink,
 ) -> T {
     let Some(item) = fields.optional(name) else {
@@ -423,8 +414,8 @@ pub(super) fn choice<T: Copy + Default>(
         sink.push_wrong_type(item, name, "text");
         return T::default();
     };
-    value_of(choices, word).unwrap_or_else(|| {
-        wrong_word(item, name, word, &all(choices).collect::<Vec<_>>(), sink);
+    T::from_word(word).unwrap_or_else(|| {
+        wrong_word(item, name, word, &all::<T>().collect::<Vec<_>>(), sink);
         T::default()
     })
 }

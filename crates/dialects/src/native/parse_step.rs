@@ -5,18 +5,17 @@ use std::sync::Arc;
 
 use planwright_core::expression::is_item_name;
 use planwright_core::plan::{
-    Action, Approval, Concurrency, ForEach, Idempotency, InitialValues, Method, Name, Node,
-    NodeKind, OnError, PlanCall, PlanTarget, RETRY_FIELDS, Repeat, Retry, RetryAccess, RetryField,
-    RetryFieldKind, SlotKind, SlotPath, SlotSchema, Step, Targets, Writes,
+    Action, Approval, Concurrency, ForEach, Idempotency, InitialValues, Keyword, Method, Name,
+    Node, NodeKind, OnError, PlanCall, PlanTarget, RETRY_FIELDS, Repeat, Retry, RetryAccess,
+    RetryField, RetryFieldKind, SlotKind, SlotPath, SlotSchema, Step, Targets, Writes,
 };
 use planwright_core::{Code, Diagnostic, EXTRACTION, StepId, Value};
 
 use super::foreign_expression::exact_form;
 use super::guesses::{expression_of, is_own_expression, on_error_word, without_markers};
-use super::keywords::{KINDS, METHODS, all};
+use super::keywords::all;
 use super::parse::{
-    NativeReader, bound, bound_of, choice, names, slot_kind, time, warn_about_reserved_id,
-    wrong_word,
+    NativeReader, bound, bound_of, choice, names, time, warn_about_reserved_id, wrong_word,
 };
 use super::reference::{is_expression, is_readable, read_slot};
 use crate::document::{Fields, Item, ItemEntry, ItemKind, quote};
@@ -206,10 +205,10 @@ impl NativeReader<'_> {
                 self.sink.push_wrong_type(item, "scopes", "a list of texts");
                 continue;
             };
-            if let Some(kind) = slot_kind(word) {
+            if let Some(kind) = SlotKind::from_word(word) {
                 scopes.push(kind);
             } else {
-                let known: Vec<&str> = all(KINDS).collect();
+                let known: Vec<&str> = all::<SlotKind>().collect();
                 wrong_word(item, "scopes", word, &known, self.sink);
             }
         }
@@ -496,7 +495,7 @@ impl NativeReader<'_> {
         mut fields: Fields<'_>,
         group: &'i Item,
     ) -> Vec<(SlotKind, &'i ItemEntry)> {
-        for (word, _) in super::keywords::KINDS {
+        for word in all::<SlotKind>() {
             fields.entry(word);
         }
         fields.finish(self.sink);
@@ -504,7 +503,7 @@ impl NativeReader<'_> {
             .as_object()
             .unwrap_or_default()
             .iter()
-            .filter_map(|entry| Some((slot_kind(&entry.key)?, entry)))
+            .filter_map(|entry| Some((SlotKind::from_word(&entry.key)?, entry)))
             .collect()
     }
 
@@ -525,7 +524,7 @@ impl NativeReader<'_> {
         let mut fields = Fields::of(item, "`writes`", self.sink)?;
         let to = fields.optional("to");
         let one_of = fields.optional("one_of");
-        let method = choice(&mut fields, "method", METHODS, self.sink);
+        let method = choice(&mut fields, "method", self.sink);
         fields.finish(self.sink);
         let targets = match (to, one_of) {
             (Some(to), None) => {

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::plan::{
-    Action, Approval, Concurrency, Idempotency, InitialValues, Input, InputKind, Method, Name,
-    Node, NodeKind, OnError, Output, PlanTarget, Repeat, Retry, RetryFieldKind, SlotPath,
+    Action, Approval, Concurrency, Idempotency, InitialValues, Input, InputKind, Keyword, Method,
+    Name, Node, NodeKind, OnError, Output, PlanTarget, Repeat, Retry, RetryFieldKind, SlotPath,
     SlotSchema, Step, Targets, Writes,
 };
 use planwright_core::{Diagnostics, EXTRACTION, EXTRACTION_PARAMETERS, Place, Plan, Value};
 
-use super::keywords::{METHODS, MODES, ON_FAILURES, ORDERINGS, SHARINGS, word_for};
+use super::keywords::word_for;
 use super::reference::NativeWriter;
 use super::{keywords, reference};
 use crate::document::{quote, template};
@@ -31,10 +31,10 @@ pub(super) fn write_plan(plan: &Plan, losses: &mut LossReport<'_>) -> Value {
         .optional("name", plan.name.clone())
         .optional("title", plan.title.clone())
         .optional("description", plan.description.clone())
-        .optional("mode", word_for(MODES, plan.mode))
-        .optional("ordering", word_for(ORDERINGS, plan.ordering))
-        .optional("on_failure", word_for(ON_FAILURES, plan.on_failure))
-        .optional("sharing", word_for(SHARINGS, plan.sharing));
+        .optional("mode", word_for(plan.mode))
+        .optional("ordering", word_for(plan.ordering))
+        .optional("on_failure", word_for(plan.on_failure))
+        .optional("sharing", word_for(plan.sharing));
     write_inputs(&plan.inputs, &mut object);
     object
         .optional("slots", write_contents(&plan.contents))
@@ -349,7 +349,7 @@ fn write_writes(writes: &Writes, losses: &mut LossReport<'_>) -> Value {
     };
     object
         .field(field, paths)
-        .optional("method", word_for(METHODS, writes.method));
+        .optional("method", word_for(writes.method));
     object.build()
 }
 

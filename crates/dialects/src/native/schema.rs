@@ -8,11 +8,13 @@
 
 use std::borrow::Cow;
 
-use planwright_core::plan::{RETRY_FIELDS, RetryFieldKind};
+use planwright_core::plan::{
+    Keyword, Method, Mode, OnFailure, Ordering, RETRY_FIELDS, RetryFieldKind, Sharing, SlotKind,
+};
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, json_schema};
 use serde_json::{Map, Value, json};
 
-use super::keywords::{self, KeywordTable};
+use super::keywords;
 
 /// The JSON Schema (draft 2020-12) of native plans.
 pub fn schema() -> Value {
@@ -56,16 +58,16 @@ struct PlanSchema {
     #[schemars(schema_with = "anything")]
     output: (),
     /// The meaning of the order of steps: none, or the order in which they run.
-    #[schemars(schema_with = "orderings")]
+    #[schemars(schema_with = "choice::<Ordering>")]
     ordering: (),
     /// The effect of a failure on independent steps.
-    #[schemars(schema_with = "on_failures")]
+    #[schemars(schema_with = "choice::<OnFailure>")]
     on_failure: (),
     /// The parameters that may receive references: all, or those that the tool marks with `x-sharable`.
-    #[schemars(schema_with = "sharings")]
+    #[schemars(schema_with = "choice::<Sharing>")]
     sharing: (),
     /// The use of the plan: it is run, or only checked and shown.
-    #[schemars(schema_with = "modes")]
+    #[schemars(schema_with = "choice::<Mode>")]
     mode: (),
     /// Any further data, which is stored with the plan.
     #[schemars(schema_with = "anything")]
@@ -191,7 +193,7 @@ struct WritesSchema {
     #[schemars(schema_with = "two_texts")]
     one_of: (),
     /// The way in which the output is combined with the value in the slot.
-    #[schemars(schema_with = "methods")]
+    #[schemars(schema_with = "choice::<Method>")]
     method: (),
 }
 
@@ -319,7 +321,7 @@ fn slot_schemas(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn by_kind(value: &Value, with_instance: bool) -> Value {
-    let mut properties: Map<String, Value> = keywords::all(keywords::KINDS)
+    let mut properties: Map<String, Value> = keywords::all::<SlotKind>()
         .map(|kind| (kind.to_owned(), value.clone()))
         .collect();
     if with_instance {
@@ -328,33 +330,13 @@ fn by_kind(value: &Value, with_instance: bool) -> Value {
     json!({"type": "object", "properties": properties, "additionalProperties": false})
 }
 
-fn choice<T>(choices: KeywordTable<T>) -> Schema {
-    let all: Vec<&str> = keywords::all(choices).collect();
+fn choice<T: Keyword>(_: &mut SchemaGenerator) -> Schema {
+    let all: Vec<&str> = keywords::all::<T>().collect();
     json_schema!({"type": "string", "enum": all, "default": all.first()})
 }
 
-fn orderings(_: &mut SchemaGenerator) -> Schema {
-    choice(keywords::ORDERINGS)
-}
-
-fn on_failures(_: &mut SchemaGenerator) -> Schema {
-    choice(keywords::ON_FAILURES)
-}
-
-fn sharings(_: &mut SchemaGenerator) -> Schema {
-    choice(keywords::SHARINGS)
-}
-
-fn modes(_: &mut SchemaGenerator) -> Schema {
-    choice(keywords::MODES)
-}
-
-fn methods(_: &mut SchemaGenerator) -> Schema {
-    choice(keywords::METHODS)
-}
-
 fn kinds(_: &mut SchemaGenerator) -> Schema {
-    let all: Vec<&str> = keywords::all(keywords::KINDS).collect();
+    let all: Vec<&str> = keywords::all::<SlotKind>().collect();
     json_schema!({"type": "array", "items": {"type": "string", "enum": all}})
 }
 

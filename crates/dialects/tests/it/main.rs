@@ -19,5 +19,6 @@ mod guessed_conditions;
 mod meaning;
 mod native;
 mod places;
+mod readme;
 mod round_trip;
 mod yaml;

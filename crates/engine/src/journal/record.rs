@@ -150,71 +150,48 @@ pub enum Record {
 impl Record {
     /// Returns the data of the caller if this is an opening record, else `None`.
     pub fn header(&self) -> Option<&Value> {
-        match self {
-            // No wildcard, so that a new record does not compile until it is decided whether it has a header.
-            Self::Opened { header, .. } => Some(header),
-            Self::Sent { .. }
-            | Self::Answered { .. }
-            | Self::Aborted { .. }
-            | Self::Asked { .. }
-            | Self::Decided { .. }
-            | Self::Chosen { .. }
-            | Self::TimerFired { .. }
-            | Self::Extended { .. }
-            | Self::Closed
-            | Self::Draining
-            | Self::Cancelled
-            | Self::OutOfTime
-            | Self::Paused { .. }
-            | Self::Resumed
-            | Self::Settled { .. }
-            | Self::Ended { .. } => None,
+        match self.role() {
+            RecordRole::Opening(header) => Some(header),
+            RecordRole::Extension | RecordRole::Input | RecordRole::Decision => None,
         }
     }
 
     /// Returns true if the run may have another plan from here on.
     pub fn may_change_plan(&self) -> bool {
-        match self {
-            Self::Opened { .. } | Self::Extended { .. } => true,
-            Self::Sent { .. }
-            | Self::Answered { .. }
-            | Self::Aborted { .. }
-            | Self::Asked { .. }
-            | Self::Decided { .. }
-            | Self::Chosen { .. }
-            | Self::TimerFired { .. }
-            | Self::Closed
-            | Self::Draining
-            | Self::Cancelled
-            | Self::OutOfTime
-            | Self::Paused { .. }
-            | Self::Resumed
-            | Self::Settled { .. }
-            | Self::Ended { .. } => false,
+        match self.role() {
+            RecordRole::Opening(_) | RecordRole::Extension => true,
+            RecordRole::Input | RecordRole::Decision => false,
         }
     }
 
     /// Returns true if this is an input. Everything else follows from the inputs.
     pub fn is_input(&self) -> bool {
+        match self.role() {
+            RecordRole::Opening(_) | RecordRole::Extension | RecordRole::Input => true,
+            RecordRole::Decision => false,
+        }
+    }
+
+    fn role(&self) -> RecordRole<'_> {
         match self {
-            // A replay feeds exactly these into a new run. A record that is missing here would be compared instead of applied.
-            Self::Opened { .. }
-            | Self::Answered { .. }
+            // A replay feeds exactly the inputs into a new run. One that counts as a decision would be compared instead of applied.
+            Self::Opened { header, .. } => RecordRole::Opening(header),
+            Self::Extended { .. } => RecordRole::Extension,
+            Self::Answered { .. }
             | Self::Decided { .. }
             | Self::Chosen { .. }
             | Self::TimerFired { .. }
-            | Self::Extended { .. }
             | Self::Closed
             | Self::Draining
             | Self::Cancelled
             | Self::OutOfTime
             | Self::Paused { .. }
-            | Self::Resumed => true,
+            | Self::Resumed => RecordRole::Input,
             Self::Sent { .. }
             | Self::Aborted { .. }
             | Self::Asked { .. }
             | Self::Settled { .. }
-            | Self::Ended { .. } => false,
+            | Self::Ended { .. } => RecordRole::Decision,
         }
     }
 
@@ -240,4 +217,16 @@ impl Record {
             | Self::Ended { .. } => None,
         }
     }
+}
+
+/// The role of a record in a history.
+enum RecordRole<'a> {
+    /// An input: a process begins, with this data of its caller.
+    Opening(&'a Value),
+    /// An input: a longer plan.
+    Extension,
+    /// Any other input.
+    Input,
+    /// A consequence of the inputs.
+    Decision,
 }

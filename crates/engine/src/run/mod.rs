@@ -4,7 +4,6 @@
 
 pub(super) mod budgets;
 mod calls;
-mod command_queue;
 mod effects;
 mod journaling;
 mod lifecycle;

@@ -11,7 +11,6 @@ use planwright_core::{Object, Value};
 use super::budgets::Budgets;
 use super::calls::definition_digests::DefinitionDigests;
 use super::calls::run_flow::RunFlow;
-use super::command_queue::{CommandQueue, TimeSlice};
 use super::effects::{Effect, RunInput};
 use super::journaling::state::JournalState;
 use super::lifecycle::Lifecycle;
@@ -28,7 +27,9 @@ use crate::event::{RunEvent, StampedEvent};
 use crate::id::RunId;
 use crate::journal::Record;
 use crate::options::RunOptions;
-use crate::schedule::{SchedulerCommand, SchedulerEvent, TaskId, TaskState};
+use crate::schedule::{
+    CommandQueue, SchedulerCommand, SchedulerEvent, TaskId, TaskState, TimeSlice,
+};
 
 /// The maximum length of a message about progress, in bytes; the rest is cut.
 const MAX_PROGRESS_MESSAGE: usize = 300;
@@ -50,7 +51,7 @@ pub struct RunMachine {
     pub(super) definitions: DefinitionDigests,
     pub(super) run_flow: RunFlow,
     /// True if the run has no listeners, so events need not be created.
-    no_listeners: bool,
+    pub(super) no_listeners: bool,
     pub(super) queue: CommandQueue,
 }
 
@@ -336,20 +337,6 @@ impl RunMachine {
     /// Continues the clock of an earlier process, which stopped at `now`.
     pub(super) fn continue_at(&mut self, now: Duration) {
         self.now = now;
-    }
-
-    /// Emits an event to the listeners. Without listeners, `event` is not even created.
-    pub(super) fn emit(&self, effects: &mut Vec<Effect>, event: impl FnOnce() -> RunEvent) {
-        if self.no_listeners {
-            return;
-        }
-        let mut event = event();
-        // All events leave the run here, so no event can contain a secret.
-        self.redactor.event(&mut event);
-        effects.push(Effect::Emit(Box::new(StampedEvent {
-            at: self.now,
-            event,
-        })));
     }
 
     /// Emits the progress that the tool of a call in flight has reported. It decides nothing, so it is not an input.

@@ -14,6 +14,7 @@ mod task_order;
 
 pub use ready::ConcurrencyLimits;
 pub use scheduler::Scheduler;
+pub(crate) use scheduler::{CommandQueue, TimeSlice};
 pub use task::{
     AttemptEnd, CallTerms, LaneId, Prepared, SchedulerCommand, SchedulerEvent, SettledBy, TaskId,
     TaskState, Timer,

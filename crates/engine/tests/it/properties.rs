@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::plan::{
-    Alternative, Field, Form, Method, Name, Node, OnError, Read, Reference, Segment, SlotKind,
-    SlotPath, Source, Targets, Writes,
+    Alternative, Field, Form, Keyword, Method, Name, Node, OnError, Read, Reference, Segment,
+    SlotKind, SlotPath, Source, Targets, Writes,
 };
 use planwright_core::{Place, Plan, Step, StepId, Value};
 use planwright_engine::{RunOptions, StepStatus};
@@ -25,7 +25,7 @@ pub(crate) struct Seed {
     fallback: Option<Index>,
     after: Option<Index>,
     reads_slot: Option<u8>,
-    writes_slot: Option<(u8, u8)>,
+    writes_slot: Option<(u8, Method)>,
     on_error: u8,
     fails: bool,
 }
@@ -37,7 +37,7 @@ pub(crate) fn seed() -> impl Strategy<Value = Seed> {
         prop::option::weighted(0.2, any::<Index>()),
         prop::option::weighted(0.2, any::<Index>()),
         prop::option::weighted(0.3, 0_u8..3),
-        prop::option::weighted(0.4, (0_u8..3, 0_u8..5)),
+        prop::option::weighted(0.4, (0_u8..3, prop::sample::select(Method::ALL))),
         0_u8..6,
         prop::bool::weighted(0.1),
     )
@@ -118,13 +118,7 @@ pub(crate) fn plan(seeds: &[Seed]) -> (Plan, BTreeSet<String>) {
                     keys: vec![Arc::from(format!("slot{slot}"))],
                     place: Place::NOWHERE,
                 }]),
-                method: [
-                    Method::Set,
-                    Method::Merge,
-                    Method::Assign,
-                    Method::Push,
-                    Method::Concat,
-                ][usize::from(method)],
+                method,
                 place: Place::NOWHERE,
             });
         }

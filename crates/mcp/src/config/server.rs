@@ -64,6 +64,60 @@ pub enum ServerTransport {
 }
 
 impl ServerTransport {
+    /// Returns the word for the transport in lists of servers.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Program(_) => "program",
+            Self::Http(_) => "http",
+            Self::OpenApi(_) => "openapi",
+        }
+    }
+
+    /// Returns the command line that starts the server, or the address that it is reached at.
+    pub fn target(&self) -> String {
+        match self {
+            Self::Program(program) => {
+                let words = std::iter::once(&program.command).chain(&program.args);
+                // A word with a zero byte has no form in a shell, and starts no program.
+                shlex::try_join(words.map(String::as_str))
+                    .unwrap_or_else(|_| program.command.clone())
+            }
+            Self::Http(http) => http.url.clone(),
+            Self::OpenApi(api) => match &api.base_url {
+                Some(base) => format!("{} at {base}", api.document),
+                None => api.document.clone(),
+            },
+        }
+    }
+
+    /// Returns the settings of a server that a person can log in at, or the reason why there is no login, and a hint.
+    ///
+    /// # Errors
+    ///
+    /// The reason, as the rest of a clause that begins with the name of the server.
+    pub fn login(&self) -> Result<&HttpConfig, (&'static str, &'static str)> {
+        match self {
+            Self::Http(http) => Ok(http),
+            Self::Program(_) => Err((
+                "is a program, which needs no login",
+                "pass its keys with `env`",
+            )),
+            Self::OpenApi(_) => Err((
+                "is an API with an OpenAPI document, for which there is no login",
+                "pass its keys with `headers`",
+            )),
+        }
+    }
+
+    /// Returns true if the configuration has another meaning in a file of another folder.
+    pub fn is_relative(&self) -> bool {
+        match self {
+            Self::OpenApi(api) => api.is_relative(),
+            // The working folder of this process decides for programs, wherever the file is.
+            Self::Program(_) | Self::Http(_) => false,
+        }
+    }
+
     /// Returns true if one connection may serve several clients, each in its own session.
     pub(crate) fn has_sessions_per_client(&self) -> bool {
         match self {
@@ -185,7 +239,7 @@ impl OpenApiConfig {
     }
 
     /// Returns true if the document is at a path from the folder of the file that names it.
-    pub fn is_relative(&self) -> bool {
+    fn is_relative(&self) -> bool {
         !self.is_remote() && Path::new(&self.document).is_relative()
     }
 

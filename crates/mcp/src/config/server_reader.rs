@@ -13,6 +13,46 @@ use crate::session::handshake::{REVISIONS, supported_revision};
 /// The names of the address field: that of most clients first.
 pub(super) const URL_FIELDS: [&str; 3] = ["url", "httpUrl", "serverUrl"];
 
+/// A transport, as the entry of a server names it.
+struct TransportRow {
+    /// The values of `type`; the first one is in hints.
+    words: &'static [&'static str],
+    /// The fields that decide if there is no `type`.
+    fields: &'static [&'static str],
+    read: fn(&mut ServerReader<'_>, Map<String, Value>),
+}
+
+/// All transports. The field of an earlier one decides.
+static TRANSPORTS: [TransportRow; 3] = [
+    TransportRow {
+        words: &["openapi"],
+        fields: &["openapi"],
+        read: |reader, fields| reader.read_openapi(fields),
+    },
+    TransportRow {
+        words: &[
+            "http",
+            "streamable-http",
+            "streamable_http",
+            "streamableHttp",
+        ],
+        fields: &URL_FIELDS,
+        read: |reader, fields| reader.read_http(fields),
+    },
+    TransportRow {
+        words: &["stdio"],
+        fields: &["command"],
+        read: |reader, fields| reader.read_program(fields),
+    },
+];
+
+/// Returns the hint for an unknown transport.
+fn known_transports() -> String {
+    let words = TRANSPORTS.iter().rev().filter_map(|row| row.words.first());
+    let words: Vec<&str> = words.copied().collect();
+    format!("write one of `{}`", words.join("`, `"))
+}
+
 /// The minimum length of a secret in bytes: redacting shorter values would make messages unreadable.
 const MIN_SECRET_LENGTH: usize = 6;
 
@@ -60,28 +100,32 @@ impl<'a> ServerReader<'a> {
             .iter()
             .filter_map(|field| fields.shift_remove(*field))
             .find_map(|value| value.as_str().map(str::to_owned));
-        let has_address = URL_FIELDS.iter().any(|field| fields.contains_key(*field));
-        match kind.as_deref() {
-            Some("stdio") => self.read_program(fields),
-            Some("sse") => self.problem(
+        let of_kind = |kind: &str| TRANSPORTS.iter().find(|row| row.words.contains(&kind));
+        match kind.as_deref().map(|kind| (kind, of_kind(kind))) {
+            Some((_, Some(row))) => (row.read)(self, fields),
+            Some(("sse", None)) => self.problem(
                 "/type",
                 "its transport is `sse`, which MCP has deprecated",
                 "write the address of its Streamable HTTP endpoint with `\"type\": \"http\"`; if it has none, put a \
                  bridge in between: `\"command\": \"npx\", \"args\": [\"mcp-remote\", \"URL\"]`",
             ),
-            Some("http" | "streamable-http" | "streamable_http" | "streamableHttp") => {
-                self.read_http(fields);
-            }
-            Some("openapi") => self.read_openapi(fields),
-            Some(kind) => self.problem(
+            Some((kind, None)) => self.problem(
                 "/type",
                 &format!("unknown transport `{kind}`"),
-                "write `stdio`, `http` or `openapi`",
+                &known_transports(),
             ),
-            None if fields.contains_key("openapi") => self.read_openapi(fields),
-            // Most clients omit the type and let the address field decide.
-            None if has_address => self.read_http(fields),
-            None => self.read_program(fields),
+            // Most clients omit the type and let the field of the address decide.
+            None => {
+                let has_field = |row: &&TransportRow| {
+                    let mut names = row.fields.iter();
+                    names.any(|field| fields.contains_key(*field))
+                };
+                let read = TRANSPORTS.iter().find(has_field).map(|row| row.read);
+                match read {
+                    Some(read) => read(self, fields),
+                    None => self.read_program(fields),
+                }
+            }
         }
         true
     }

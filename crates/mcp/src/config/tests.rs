@@ -136,7 +136,7 @@ fn one_bad_server_leaves_the_others() {
     unusable /mcpServers/sse/type the server `sse` cannot be started: its transport is `sse`, which MCP has deprecated
       help: write the address of its Streamable HTTP endpoint with `"type": "http"`; if it has none, put a bridge in between: `"command": "npx", "args": ["mcp-remote", "URL"]`
     unusable /mcpServers/odd/type the server `odd` cannot be started: unknown transport `carrier-pigeon`
-      help: write `stdio`, `http` or `openapi`
+      help: write one of `stdio`, `http`, `openapi`
     unusable /mcpServers/list the server `list` cannot be started: it must be an object
       help: write `{"command": "…"}`
     unusable /mcpServers/empty the server `empty` cannot be started: it has no `command`

@@ -12,7 +12,6 @@ pub(crate) mod message_text;
 pub(crate) mod open_session;
 pub(crate) mod request;
 pub(crate) mod router;
-pub(crate) mod server_requests;
 
 pub use caller::{Caller, UpstreamClient};
 pub use error::UpstreamError;

@@ -7,9 +7,8 @@ use futures::future::join_all;
 use planwright_core::{ServerName, Tool};
 use planwright_engine::{Backends, ToolBackend};
 
-use super::backend::ServerBackend;
 use super::options::{ConnectOptions, ServerFailure};
-use super::server::Server;
+use super::server::{Server, ServerBackend};
 use super::tool_lists::ToolLists;
 use crate::config::{ServerConfig, ServersConfig};
 use crate::session::caller::ListKind;

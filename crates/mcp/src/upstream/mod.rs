@@ -1,12 +1,11 @@
 //! The servers of a run or behind a gateway: started on demand, called, observed and stopped.
 
-pub(crate) mod backend;
 mod connections;
 mod entry;
 mod monitor;
 mod options;
 mod resource_subscription;
-mod server;
+pub(crate) mod server;
 mod tool_lists;
 mod upstreams;
 mod view;

@@ -4,17 +4,17 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use futures::future::join_all;
+use futures::future::{BoxFuture, join_all};
 use planwright_core::{ServerName, Value};
+use planwright_engine::backend::{ToolCall, ToolError, ToolOutput};
 use planwright_engine::{Backends, ToolBackend};
 use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
 
-use super::backend::UpstreamBackend;
 use super::entry::Upstream;
 use super::options::{ConnectOptions, ServerFailure};
 use super::resource_subscription::ResourceSubscription;
-use super::server::Server;
+use super::server::{Server, ServerBackend};
 use super::view::{
     UpstreamNotification, UpstreamServer, UpstreamState, UpstreamView, ViewPublisher,
 };
@@ -266,5 +266,37 @@ impl fmt::Debug for Upstreams {
         f.debug_struct("Upstreams")
             .field("view", &self.view())
             .finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug)]
+struct UpstreamBackend {
+    // Keeps the observer of the server alive, because the server itself does not.
+    upstream: Arc<Upstream>,
+    client: Arc<OnceLock<UpstreamClient>>,
+    caller: Option<Arc<dyn Caller>>,
+}
+
+impl UpstreamBackend {
+    fn new(
+        upstream: Arc<Upstream>,
+        client: Arc<OnceLock<UpstreamClient>>,
+        caller: Option<Arc<dyn Caller>>,
+    ) -> Self {
+        Self {
+            upstream,
+            client,
+            caller,
+        }
+    }
+}
+
+impl ToolBackend for UpstreamBackend {
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let server = self.upstream.server_for(&self.client, self.caller.as_ref());
+            let backend = ServerBackend::new(server.await?, self.caller.clone());
+            backend.call(call).await
+        })
     }
 }

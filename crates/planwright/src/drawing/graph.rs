@@ -400,46 +400,39 @@ pub(super) fn action_text(step: &GraphStep) -> String {
 /// All notes about `step` in full, the condition first.
 pub(super) fn whole_notes(step: &GraphStep, symbols: Symbols) -> Vec<String> {
     let whole = |text: &str| terminal_text::one_line(text).into_owned();
-    let mut notes = states(step, symbols);
-    if let Some(when) = &step.when {
-        notes.push(format!("when {}", whole(when)));
-    }
-    notes.extend(notes_without_condition(step, &whole, symbols));
-    notes
+    condition_first(step, &whole, symbols)
 }
 
 /// Short notes about `step`, the condition first.
 pub(super) fn notes(step: &GraphStep, symbols: Symbols) -> Vec<String> {
-    let short = |text: &str| {
-        terminal_text::shortened(
-            &terminal_text::one_line(text),
-            MAX_VALUE_WIDTH,
-            symbols.ellipsis(),
-        )
-        .into_owned()
-    };
-    let mut notes = states(step, symbols);
-    if let Some(when) = &step.when {
-        notes.push(format!("when {}", short(when)));
-    }
-    notes.extend(notes_without_condition(step, &short, symbols));
-    notes
+    condition_first(step, &|text| shortened(text, symbols), symbols)
 }
 
 /// Like [`notes`], for pictures that draw the condition separately.
 pub(super) fn notes_beside_condition(step: &GraphStep) -> Vec<String> {
     let symbols = Symbols::Unicode;
-    let short = |text: &str| {
-        terminal_text::shortened(
-            &terminal_text::one_line(text),
-            MAX_VALUE_WIDTH,
-            symbols.ellipsis(),
-        )
-        .into_owned()
-    };
     let mut notes = states(step, symbols);
+    let short = |text: &str| shortened(text, symbols);
     notes.extend(notes_without_condition(step, &short, symbols));
     notes
+}
+
+fn condition_first(
+    step: &GraphStep,
+    short: &dyn Fn(&str) -> String,
+    symbols: Symbols,
+) -> Vec<String> {
+    let mut notes = states(step, symbols);
+    if let Some(when) = &step.when {
+        notes.push(format!("when {}", short(when)));
+    }
+    notes.extend(notes_without_condition(step, short, symbols));
+    notes
+}
+
+fn shortened(text: &str, symbols: Symbols) -> String {
+    let line = terminal_text::one_line(text);
+    terminal_text::shortened(&line, MAX_VALUE_WIDTH, symbols.ellipsis()).into_owned()
 }
 
 /// The id of `step`, after the mark of its state in a drawn run.
@@ -458,8 +451,7 @@ fn states(step: &GraphStep, symbols: Symbols) -> Vec<String> {
 
 /// The condition of `step`, shortened.
 pub(super) fn condition(step: &GraphStep) -> Option<String> {
-    let when = terminal_text::one_line(step.when.as_ref()?);
-    Some(terminal_text::shortened(&when, MAX_VALUE_WIDTH, Symbols::Unicode.ellipsis()).into_owned())
+    Some(shortened(step.when.as_ref()?, Symbols::Unicode))
 }
 
 fn notes_without_condition(
@@ -513,12 +505,11 @@ fn notes_without_condition(
     notes
 }
 
-fn method_note(method: Method) -> &'static str {
-    match method {
-        Method::Set => "",
-        Method::Merge => " (merge)",
-        Method::Assign => " (assign)",
-        Method::Push => " (push)",
-        Method::Concat => " (concat)",
+fn method_note(method: Method) -> String {
+    // A reader expects that a write replaces the content.
+    if method == Method::default() {
+        String::new()
+    } else {
+        format!(" ({method})")
     }
 }

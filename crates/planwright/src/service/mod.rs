@@ -1,6 +1,5 @@
 //! The service for programs that embed the library: tools that are opened once, and plans that are checked and run with them.
 
-mod active_runs;
 mod builder;
 mod error;
 mod launch;
@@ -8,7 +7,6 @@ mod observer;
 mod planwright;
 mod run;
 mod run_builder;
-mod run_spec;
 mod sources;
 mod store;
 #[cfg(feature = "planner")]
@@ -20,12 +18,11 @@ pub use crate::config::RunOverrides;
 
 pub use builder::Builder;
 pub use error::Error;
-pub use launch::run_time;
+pub use launch::{RunSpec, RunStorage, run_time};
 pub use observer::{EventObserver, ObservedRun, RunObserver};
 pub use planwright::{Planwright, Tools, parse};
 pub use run::Run;
 pub use run_builder::RunBuilder;
-pub use run_spec::{RunSpec, RunStorage};
 #[cfg(feature = "store")]
 pub use store::{RequestWatch, Resume, RunRequests, RunWatch, with_seen_answers};
 #[cfg(feature = "planner")]

@@ -1,7 +1,8 @@
 //! Tools that are open, with the rules for plans that call them.
 
+use std::collections::HashSet;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::FutureExt;
 #[cfg(feature = "store")]
@@ -14,8 +15,8 @@ use planwright_dialects::{ParseResult, ReadOptions};
 use planwright_engine::approval::Always;
 use planwright_engine::run::{Estimate, estimate};
 use planwright_engine::{
-    Approver, Decision, Durations, Engine, ErrorKind, RunOptions, ToolBackend, ToolCall, ToolError,
-    ToolOutput,
+    Approver, Decision, Durations, Engine, ErrorKind, RunId, RunOptions, ToolBackend, ToolCall,
+    ToolError, ToolOutput,
 };
 #[cfg(feature = "mcp")]
 use planwright_mcp::{Connections, ServerFailure};
@@ -23,7 +24,6 @@ use planwright_mcp::{Connections, ServerFailure};
 use planwright_store::Store;
 
 use super::Error;
-use super::active_runs::ActiveRuns;
 use super::observer::RunObserver;
 #[cfg(feature = "store")]
 use super::store::AnswerRecord;
@@ -260,6 +260,12 @@ impl Planwright {
         &self.0.open
     }
 
+    /// Claims the id of a run that is about to start.
+    pub(super) fn claim(&self, id: &RunId) -> Result<Claim, Error> {
+        let claim = self.open().active.claim(id);
+        claim.ok_or_else(|| Error::InProgress(id.clone()))
+    }
+
     /// The engine without options and approver.
     pub(super) fn plain_engine(&self) -> Engine {
         self.0.engine.clone()
@@ -322,6 +328,38 @@ impl fmt::Debug for Planwright {
             .field("tools", &self.0.open.catalog.len())
             .field("options", &self.0.open.options)
             .finish_non_exhaustive()
+    }
+}
+
+/// The ids of the runs in progress.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ActiveRuns(Arc<Mutex<HashSet<RunId>>>);
+
+impl ActiveRuns {
+    /// Claims an id until the claim is dropped; `None` if a run with it is in progress.
+    fn claim(&self, id: &RunId) -> Option<Claim> {
+        let is_free = self.ids().insert(id.clone());
+        is_free.then(|| Claim {
+            runs: self.clone(),
+            id: id.clone(),
+        })
+    }
+
+    fn ids(&self) -> MutexGuard<'_, HashSet<RunId>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The claim of a run on its id.
+#[derive(Debug)]
+pub(super) struct Claim {
+    runs: ActiveRuns,
+    id: RunId,
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.runs.ids().remove(&self.id);
     }
 }
 

@@ -512,3 +512,48 @@ pub(super) fn call_tool() -> serde_json::Value {
         "annotations": {"readOnlyHint": false, "destructiveHint": true, "idempotentHint": false, "openWorldHint": true}
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use super::*;
+
+    /// Returns the tools of `mode` that the row of `docs/gateway.md` lists; those of a row without a list are in another row.
+    fn listed(text: &str, mode: &str) -> BTreeSet<String> {
+        let start = format!("| `{mode}`");
+        let row = text.lines().find(|line| line.starts_with(&start)).unwrap();
+        let tools = row.split('|').nth(2).unwrap();
+        let names = tools.split('`').skip(1).step_by(2);
+        names.map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn the_page_lists_the_tools_of_each_mode() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/gateway.md");
+        let text = std::fs::read_to_string(file).unwrap();
+        let known = |mode: GatewayMode, is_wanted: fn(Condition) -> bool| {
+            let tools = TOOLS.iter().filter(|tool| tool.modes.contains(&mode));
+            let tools = tools.filter(|tool| is_wanted(tool.condition));
+            let names = tools.map(|tool| tool.name.to_owned());
+            names.collect::<BTreeSet<String>>()
+        };
+        let always = |condition| condition == Condition::Always;
+        let plan = known(GatewayMode::Plan, always);
+        assert_eq!(listed(&text, "plan"), plan);
+        assert_eq!(listed(&text, "search"), known(GatewayMode::Search, always));
+        // `plain` has none of its own, and with `--with-plans` those of `plan`.
+        assert_eq!(known(GatewayMode::Plain, always), BTreeSet::new());
+        assert_eq!(known(GatewayMode::PlainWithPlans, always), plan);
+        // The text below the table names the others.
+        for mode in ALL {
+            for name in known(*mode, |_| true) {
+                assert!(
+                    text.contains(&format!("`{name}`")),
+                    "the page does not name `{name}`"
+                );
+            }
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use planwright::core::Value;
 use planwright::format::{CarriedRulesV1, WrapV1, WrappedFileV1};
-use planwright::mcp::{ServerTransport, ServersConfig};
+use planwright::mcp::ServersConfig;
 use planwright::terminal_text;
 
 use crate::system::environment;
@@ -225,11 +225,8 @@ pub(crate) fn reason(name: &str, server: &Value, is_own: bool) -> Option<String>
     if !config.disabled.is_empty() {
         return Some("it is disabled".to_owned());
     }
-    let is_beside = config.servers.iter().any(|server| match &server.reach {
-        ServerTransport::OpenApi(api) => api.is_relative(),
-        ServerTransport::Program(_) | ServerTransport::Http(_) => false,
-    });
-    if is_beside {
+    let mut servers = config.servers.iter();
+    if servers.any(|server| server.reach.is_relative()) {
         return Some(
             "its `openapi` is a path from the folder of this file: write the whole path".to_owned(),
         );

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use planwright_core::Code;
 use planwright_core::diagnostic::DiagnosticCounter;
-use planwright_core::plan::SlotKind;
+use planwright_core::plan::{Keyword, SlotKind};
 
 use super::context::{kind_words, slot_kind_of, word_for};
 use crate::document::{nearest, quote};

@@ -13,7 +13,7 @@ use super::context::{StepIds, slot_kind_of, word_for};
 use super::expression::{ActsExpression, Operator};
 use super::parse::REFERENCE_FORM;
 use super::parse::{ANONYMOUS, PRESERVED_FIELDS};
-use super::reference::METHODS;
+use super::reference::method_word;
 use super::reference::{ActsWriter, OutputSlots, slot_operand, slot_writes};
 use crate::document::quote;
 use crate::printing::{
@@ -188,9 +188,8 @@ fn write_targets(
         .collect();
     let expression = ActsExpression { operator, operands };
     object.field("_outputPath", expression.to_string());
-    let name = METHODS.iter().find(|(_, known)| *known == method);
-    if let (Some((name, _)), true) = (name, method != Method::Set) {
-        object.field("_outputMethod", *name);
+    if method != Method::Set {
+        object.field("_outputMethod", method_word(method));
     }
 }
 

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use planwright_core::plan::{
-    Action, Alternative, Form, Method, Missing, NodeKind, Output, Read, Reference, Segment,
-    SlotKind, SlotPath, Source, Targets, Writes,
+    Action, Alternative, Form, Keyword, Method, Missing, NodeKind, Output, Read, Reference,
+    Segment, SlotKind, SlotPath, Source, Targets, Writes,
 };
 use planwright_core::{Code, Diagnostic, Place, Plan, SourceText, Step, StepId, Value};
 
@@ -87,14 +87,17 @@ fn read(operand: &Operand) -> Read {
     Read::part(Source::Slot(operand.kind), path.collect())
 }
 
-/// The output methods by name.
-pub(super) const METHODS: [(&str, Method); 5] = [
-    ("set", Method::Set),
-    ("merge", Method::Merge),
-    ("assign", Method::Assign),
-    ("push", Method::Push),
-    ("concat", Method::Concat),
-];
+/// The name of an output method.
+pub(super) fn method_word(method: Method) -> &'static str {
+    // The names are those of the system. A method that it lacks must not get the name of another one.
+    match method {
+        Method::Set => "set",
+        Method::Merge => "merge",
+        Method::Assign => "assign",
+        Method::Push => "push",
+        Method::Concat => "concat",
+    }
+}
 
 /// Reads the slots that the call with `fields` writes.
 pub(super) fn writes(fields: &mut Fields<'_>, reader: &mut ActsReader<'_>) -> Option<Writes> {
@@ -121,15 +124,15 @@ fn method_called(item: &Item, reader: &mut ActsReader<'_>) -> Option<Method> {
         reader.sink.push_wrong_type(item, "_outputMethod", "text");
         return None;
     };
-    let known = METHODS.iter().find(|(name, _)| *name == &**word);
-    if let Some((_, method)) = known {
-        return Some(*method);
+    let mut methods = Method::ALL.iter().copied();
+    if let Some(method) = methods.find(|method| method_word(*method) == &**word) {
+        return Some(method);
     }
     let message = format!("{} is not an output method", quote(word));
-    let names = METHODS.iter().map(|(name, _)| *name);
-    let help = match nearest(word, names) {
+    let names = Method::ALL.iter().map(|method| method_word(*method));
+    let help = match nearest(word, names.clone()) {
         Some(name) => format!("did you mean `{name}`?"),
-        None => "there are `set`, `merge`, `assign`, `push` and `concat`".to_owned(),
+        None => format!("write `{}`", names.collect::<Vec<_>>().join("`, `")),
     };
     let diagnostic = Diagnostic::error(Code::InvalidFieldValue, message).help(help);
     reader.sink.push(item.place, diagnostic);

@@ -7,9 +7,9 @@ use std::time::Duration;
 use planwright_core::expression::parse_form;
 use planwright_core::plan::{
     Action, Approval, Concurrency, Field, ForEach, Idempotency, InitialValues, Input, InputKind,
-    Method, Mode, Name, Node, NodeKind, OnError, OnFailure, Ordering, Output, PlanCall, PlanTarget,
-    Reference, Repeat, Retry, Sharing, SlotKind, SlotPath, SlotSchema, Step, Targets, TextPart,
-    Writes,
+    Keyword, Method, Mode, Name, Node, NodeKind, OnError, OnFailure, Ordering, Output, PlanCall,
+    PlanTarget, Reference, Repeat, Retry, Sharing, SlotKind, SlotPath, SlotSchema, Step, Targets,
+    TextPart, Writes,
 };
 use planwright_core::{Place, Plan, StepId, Value};
 use proptest::prelude::*;
@@ -170,12 +170,7 @@ fn duration() -> impl Strategy<Value = Duration> {
 }
 
 fn kind() -> impl Strategy<Value = SlotKind> {
-    prop::sample::select(vec![
-        SlotKind::Inputs,
-        SlotKind::Vars,
-        SlotKind::State,
-        SlotKind::Data,
-    ])
+    prop::sample::select(SlotKind::ALL)
 }
 
 fn writes() -> impl Strategy<Value = Writes> {
@@ -194,13 +189,7 @@ fn writes() -> impl Strategy<Value = Writes> {
         prop::collection::vec(path.clone(), 1..3).prop_map(Targets::All),
         prop::collection::vec(path, 2..4).prop_map(Targets::OneOf),
     ];
-    let method = prop::sample::select(vec![
-        Method::Set,
-        Method::Merge,
-        Method::Assign,
-        Method::Push,
-        Method::Concat,
-    ]);
+    let method = prop::sample::select(Method::ALL);
     (targets, method).prop_map(|(targets, method)| Writes {
         targets,
         method,
@@ -363,17 +352,22 @@ pub(crate) fn plan(depth: u32) -> BoxedStrategy<Plan> {
         prop::option::of(word()),
         prop::option::of(word()),
     );
-    let modes = any::<[bool; 4]>();
+    let choices = (
+        prop::sample::select(Ordering::ALL),
+        prop::sample::select(OnFailure::ALL),
+        prop::sample::select(Sharing::ALL),
+        prop::sample::select(Mode::ALL),
+    );
     let slots = (
         contents(),
         slot_schemas(),
         prop::collection::vec(word(), 0..3),
     );
     let steps = prop::collection::vec(step(depth), 0..3);
-    (texts, modes, inputs(), slots, steps, output(), plain())
-        .prop_map(|(texts, modes, inputs, slots, steps, output, metadata)| {
-            let [listed, stop, marked, show] = modes;
-            let mut plan = Plan {
+    (texts, choices, inputs(), slots, steps, output(), plain())
+        .prop_map(|(texts, choices, inputs, slots, steps, output, metadata)| {
+            let (ordering, on_failure, sharing, mode) = choices;
+            Plan {
                 name: texts.0,
                 title: texts.1,
                 description: texts.2,
@@ -384,21 +378,12 @@ pub(crate) fn plan(depth: u32) -> BoxedStrategy<Plan> {
                 steps,
                 output,
                 metadata,
+                ordering,
+                on_failure,
+                sharing,
+                mode,
                 ..Plan::default()
-            };
-            if listed {
-                plan.ordering = Ordering::Listed;
             }
-            if stop {
-                plan.on_failure = OnFailure::Stop;
-            }
-            if marked {
-                plan.sharing = Sharing::MarkedOnly;
-            }
-            if show {
-                plan.mode = Mode::Show;
-            }
-            plan
         })
         .boxed()
 }

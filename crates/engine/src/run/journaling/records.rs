@@ -45,30 +45,6 @@ impl RunMachine {
         self
     }
 
-    /// The redacted form of a record.
-    pub(crate) fn redacted(&self, mut record: Record) -> Record {
-        self.redactor.record(&mut record);
-        record
-    }
-
-    pub(in crate::run) fn record(
-        &self,
-        effects: &mut Vec<Effect>,
-        record: impl FnOnce() -> Option<Record>,
-    ) {
-        if !self.journal.is_enabled() {
-            return;
-        }
-        if let Some(mut record) = record() {
-            // No record may leave the run with a secret.
-            self.redactor.record(&mut record);
-            effects.push(Effect::AppendRecord {
-                at: self.now(),
-                record: Box::new(record),
-            });
-        }
-    }
-
     /// The history of a step, item or round.
     pub(in crate::run) fn past(&self, at: &Address) -> Option<&StepHistory> {
         self.journal.history()?.past(at)

@@ -14,13 +14,13 @@ use crate::journal::{Entry, Record};
 use crate::options::RunOptions;
 use crate::run::calls::attempts::RUN_TIMER_TASK;
 use crate::run::calls::flow::is_flow_refusal;
-use crate::run::command_queue::TimeSlice;
 use crate::run::effects::{Effect, RunInput};
 use crate::run::journaling::history::History;
 use crate::run::journaling::state::RecordedConsent;
 use crate::run::outcome::Choice;
 use crate::run::report::summary::RunSummary;
 use crate::run::run_machine::RunMachine;
+use crate::schedule::TimeSlice;
 use crate::schedule::{TaskId, Timer};
 
 /// The settings that one process of a run began with.

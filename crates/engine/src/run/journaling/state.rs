@@ -37,7 +37,7 @@ impl JournalState {
         self.is_enabled = true;
     }
 
-    pub(super) fn is_enabled(&self) -> bool {
+    pub(in crate::run) fn is_enabled(&self) -> bool {
         self.is_enabled
     }
 

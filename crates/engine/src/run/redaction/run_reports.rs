@@ -1,4 +1,4 @@
-//! The redaction of all that a run reports: events, journal records and summaries.
+//! The exit of all that a run reports, events, journal records and summaries, and its redaction.
 
 use std::borrow::Cow;
 
@@ -6,10 +6,53 @@ use planwright_core::{Diagnostic, Value};
 
 use super::redactor::Redactor;
 use crate::backend::{ToolError, ToolOutput};
-use crate::event::RunEvent;
+use crate::event::{RunEvent, StampedEvent};
 use crate::journal::Record;
+use crate::run::effects::Effect;
 use crate::run::outcome::Choice;
 use crate::run::report::summary::{CallSummary, RunSummary, StepSummary};
+use crate::run::run_machine::RunMachine;
+
+impl RunMachine {
+    /// Emits an event to the listeners. Without listeners, `event` is not even created.
+    pub(in crate::run) fn emit(&self, effects: &mut Vec<Effect>, event: impl FnOnce() -> RunEvent) {
+        if self.no_listeners {
+            return;
+        }
+        let mut event = event();
+        // All events leave the run here, so no event can contain a secret.
+        self.redactor.event(&mut event);
+        effects.push(Effect::Emit(Box::new(StampedEvent {
+            at: self.now(),
+            event,
+        })));
+    }
+
+    /// The redacted form of a record.
+    pub(crate) fn redacted(&self, mut record: Record) -> Record {
+        self.redactor.record(&mut record);
+        record
+    }
+
+    /// Appends a record to the journal. Without a journal, `record` is not even created.
+    pub(in crate::run) fn record(
+        &self,
+        effects: &mut Vec<Effect>,
+        record: impl FnOnce() -> Option<Record>,
+    ) {
+        if !self.journal.is_enabled() {
+            return;
+        }
+        if let Some(mut record) = record() {
+            // No record may leave the run with a secret.
+            self.redactor.record(&mut record);
+            effects.push(Effect::AppendRecord {
+                at: self.now(),
+                record: Box::new(record),
+            });
+        }
+    }
+}
 
 impl Redactor {
     fn error(&self, error: &mut ToolError) {
@@ -19,7 +62,7 @@ impl Redactor {
         self.value(&mut error.data);
     }
 
-    pub(in crate::run) fn event(&self, event: &mut RunEvent) {
+    fn event(&self, event: &mut RunEvent) {
         if self.is_idle() {
             return;
         }
@@ -59,7 +102,7 @@ impl Redactor {
         }
     }
 
-    pub(in crate::run) fn record(&self, record: &mut Record) {
+    fn record(&self, record: &mut Record) {
         if self.is_idle() {
             return;
         }

@@ -18,7 +18,7 @@ use crate::object::{with, without};
 use crate::session::caller::Caller;
 use crate::session::error::UpstreamError;
 use crate::upstream::Upstreams;
-use crate::upstream::backend::requests_input;
+use crate::upstream::server::requests_input;
 
 /// The maximum number of rounds in which a server requests input for one request.
 const MAX_ROUNDS: usize = 10;

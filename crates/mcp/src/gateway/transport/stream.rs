@@ -28,7 +28,7 @@ use super::sessions::SessionEnd;
 use crate::gateway::handler::gateway_handler::GatewayHandler;
 use crate::gateway::results::ResultSlot;
 use crate::gateway::state::Gateway;
-use crate::transport::stdio::pipe::{BoundedLine, BoundedLineReader};
+use crate::transport::stdio::process::{BoundedLine, BoundedLineReader};
 
 /// The maximum length of a message in bytes.
 const MAX_MESSAGE_BYTES: usize = 16 << 20;

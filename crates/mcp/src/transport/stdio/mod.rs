@@ -2,6 +2,5 @@
 //!
 //! Design: [Our own stdio transport](https://github.com/planwright/planwright/blob/main/docs/design/transports.md#our-own-stdio-transport).
 
-pub(crate) mod pipe;
 pub(crate) mod process;
 pub(crate) mod stderr_log;

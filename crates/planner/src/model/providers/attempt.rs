@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::StreamExt;
 use futures_channel::mpsc::UnboundedSender;
-use genai::adapter::AdapterKind;
 use genai::chat::{
     ChatFrameSink, ChatMessage, ChatOptions, ChatRequest, ChatResponse, ChatStreamEvent,
     ContentPart, FrameCtx, MessageContent, RawFrameRef, StopReason, StreamEnd,
@@ -18,6 +17,7 @@ use serde_json::Value as Json;
 use super::super::{Delivery, FinishReason, ModelCall, ModelError, Reply, ReplyChunk, Usage};
 use super::attempt_error::{AttemptError, ErrorContext};
 use super::relay::{Relay, UnparsedBytes};
+use super::rules::StreamEndRule;
 
 /// A reply, and the message to send back with the results of its calls.
 #[derive(Debug)]
@@ -119,6 +119,15 @@ impl ProviderReply {
         }
     }
 
+    /// Returns true if a streamed reply is complete.
+    fn is_complete(&self, rule: StreamEndRule) -> bool {
+        match rule {
+            StreamEndRule::Reported => true,
+            StreamEndRule::Reason => self.has_end,
+            StreamEndRule::ReasonOrUsage => self.has_end || self.has_usage,
+        }
+    }
+
     /// Returns true if the response holds no reply.
     pub(super) fn is_empty(&self) -> bool {
         self.reply.text.is_empty() && self.reply.calls.is_empty() && !self.has_end
@@ -204,6 +213,7 @@ pub(super) struct ChatAttempt<'a> {
     pub(super) chat: ChatRequest,
     pub(super) options: ChatOptions,
     pub(super) context: ErrorContext<'a>,
+    pub(super) stream_end: StreamEndRule,
     /// Maximum size of the reply in bytes.
     pub(super) max_bytes: usize,
 }
@@ -327,8 +337,7 @@ impl ChatAttempt<'_> {
                 }
                 ChatStreamEvent::End(end) => {
                     let reply = ProviderReply::from_stream(end, frames.take());
-                    // For some protocols, `genai` reports an end even if the connection broke off.
-                    return if is_complete(&reply, self.model.adapter_kind) {
+                    return if reply.is_complete(self.stream_end) {
                         Ok(reply)
                     } else {
                         Err(AttemptError::interrupted(context))
@@ -353,16 +362,6 @@ fn parse_rejected(error: &Error) -> Option<ProviderReply> {
         .blocked_reply()
         .or_else(|| parse_with_malformed_arguments(body));
     reply.map(ProviderReply::from_reply)
-}
-
-/// Returns true if a streamed reply is complete. For some protocols `genai` reports an end whenever the stream ends. For those, the
-/// fields of the reply decide.
-fn is_complete(reply: &ProviderReply, kind: AdapterKind) -> bool {
-    match kind {
-        AdapterKind::Gemini | AdapterKind::GeminiIx => reply.has_end,
-        AdapterKind::Ollama | AdapterKind::OllamaCloud => reply.has_end || reply.has_usage,
-        _ => true,
-    }
 }
 
 /// Fields that [`DroppedParts`] reads. Frames without any of them are not parsed.

@@ -7,7 +7,6 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
-use genai::adapter::AdapterKind;
 use genai::chat::{
     CacheControl, ChatMessage, ChatOptions, ChatRequest, ChatResponseFormat, ContentPart, JsonSpec,
     MessageContent, ReasoningEffort, Tool, ToolCall, ToolResponse,
@@ -16,13 +15,14 @@ use serde_json::{Value, json};
 
 use super::super::{Message, ModelCall, ModelRequest};
 use super::retry::{DroppedParameters, OptionalParameter};
+use super::rules::{FormatSupport, ProviderRules, ResultMessages};
 use super::settings::ProviderSettings;
 use crate::model::AnswerSchema;
 
 /// Converts the conversation, its system prompt and its tools.
 pub(super) fn chat_request(
     request: &ModelRequest,
-    kind: AdapterKind,
+    rules: ProviderRules,
     reasoning: &ReasoningCache,
 ) -> ChatRequest {
     let mut messages = Vec::new();
@@ -39,7 +39,7 @@ pub(super) fn chat_request(
             });
             continue;
         }
-        messages.extend(tool_messages(&mut results, kind));
+        messages.extend(tool_messages(&mut results, rules));
         match message {
             Message::User(text) => messages.push(ChatMessage::user(text)),
             Message::Assistant { text, calls } => {
@@ -55,7 +55,7 @@ pub(super) fn chat_request(
             Message::ToolResult { .. } => {}
         }
     }
-    messages.extend(tool_messages(&mut results, kind));
+    messages.extend(tool_messages(&mut results, rules));
     let mut chat = ChatRequest::new(messages);
     if !request.system.is_empty() {
         chat = chat.with_system(&*request.system);
@@ -71,9 +71,9 @@ pub(super) fn chat_request(
 }
 
 /// Converts tool results: one message for all of them, except for protocols with one message per result.
-fn tool_messages(results: &mut Vec<ToolResponse>, kind: AdapterKind) -> Vec<ChatMessage> {
+fn tool_messages(results: &mut Vec<ToolResponse>, rules: ProviderRules) -> Vec<ChatMessage> {
     let results = std::mem::take(results);
-    if is_ollama(kind) {
+    if rules.results == ResultMessages::Each {
         return results.into_iter().map(ChatMessage::tool).collect();
     }
     if results.is_empty() {
@@ -113,7 +113,7 @@ fn sent_arguments(call: &ModelCall) -> Value {
 pub(super) fn chat_options(
     request: &ModelRequest,
     settings: &ProviderSettings,
-    (kind, model): (AdapterKind, &str),
+    (rules, model): (ProviderRules, &str),
     dropped: &DroppedParameters,
 ) -> ChatOptions {
     let mut options = ChatOptions::default()
@@ -124,7 +124,7 @@ pub(super) fn chat_options(
         .with_capture_tool_calls(true)
         // The raw body has the parts that `genai` drops.
         .with_capture_raw_body(true);
-    if returns_reasoning(kind) {
+    if rules.returns_reasoning {
         options = options.with_capture_reasoning_content(true);
     }
     if !dropped.contains(OptionalParameter::Temperature) {
@@ -133,51 +133,19 @@ pub(super) fn chat_options(
     if let Some(max_tokens) = request.max_tokens.or(settings.max_tokens) {
         options = options.with_max_tokens(max_tokens);
     }
-    if passes_through(kind) && ends_in_effort(model) {
+    if rules.passes_through && ends_in_effort(model) {
         // Without an explicit effort, `genai` cuts suffixes such as `-medium` off the model's name.
         options = options.with_reasoning_effort(ReasoningEffort::Budget(0));
     }
-    if request.is_prefix_shared && kind == AdapterKind::Anthropic {
-        // Other providers cache without a request. For them, `genai` would send a retention that not all models accept.
+    if request.is_prefix_shared && rules.needs_cache_request {
         options = options.with_cache_control(CacheControl::Ephemeral);
     }
     match &request.answer {
         Some(answer) if !dropped.contains(OptionalParameter::AnswerSchema) => {
-            add_schema(options, answer, (kind, model))
+            add_schema(options, answer, rules.format)
         }
         _ => options,
     }
-}
-
-fn is_ollama(kind: AdapterKind) -> bool {
-    matches!(kind, AdapterKind::Ollama | AdapterKind::OllamaCloud)
-}
-
-/// Returns true if the provider sends its reasoning without a request, and expects it back with the results of calls.
-fn returns_reasoning(kind: AdapterKind) -> bool {
-    !matches!(
-        kind,
-        AdapterKind::OpenAIResp | AdapterKind::Gemini | AdapterKind::GeminiIx
-    )
-}
-
-/// Returns true if `genai` passes requests on in OpenAI's protocol unchanged. A reasoning budget is then not sent; it only keeps `genai` from
-/// reading the end of a model name as an effort.
-fn passes_through(kind: AdapterKind) -> bool {
-    !matches!(
-        kind,
-        AdapterKind::Anthropic
-            | AdapterKind::Baidu
-            | AdapterKind::Cohere
-            | AdapterKind::DeepSeek
-            | AdapterKind::Gemini
-            | AdapterKind::GeminiIx
-            | AdapterKind::MiniMax
-            | AdapterKind::Ollama
-            | AdapterKind::OllamaCloud
-            | AdapterKind::OpenAIResp
-            | AdapterKind::OpenCodeGo
-    )
 }
 
 /// Returns true if `genai` would read the end of the name, as in `mistral-medium`, as a reasoning effort.
@@ -230,33 +198,11 @@ fn matches(message: &ChatMessage, text: &str, calls: &[ModelCall]) -> bool {
         && message.content.texts().concat() == text
 }
 
-/// The kinds of response format that a provider supports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum FormatSupport {
-    /// Any JSON Schema, unchanged.
-    Unchanged,
-    /// Any JSON Schema; strict mode only for schemas with closed objects and required fields. The field is that of the chat
-    /// completions API.
-    Any,
-    /// Like `Any`, in the field of the responses API.
-    AnyInText,
-    /// Schemas with closed objects only.
-    Closed,
-    /// A JSON object, without a schema.
-    Object,
-    /// No response format.
-    Unsupported,
-}
-
 /// Adds the schema of `answer` to the options as far as the provider supports it.
-fn add_schema(
-    options: ChatOptions,
-    answer: &AnswerSchema,
-    (kind, model): (AdapterKind, &str),
-) -> ChatOptions {
+fn add_schema(options: ChatOptions, answer: &AnswerSchema, support: FormatSupport) -> ChatOptions {
     let schema = Value::from(&answer.schema);
     let strict = |schema| JsonSpec::new(&answer.name, schema);
-    match format_support(kind, model) {
+    match support {
         FormatSupport::Unchanged => options.with_response_format(strict(schema)),
         FormatSupport::Any | FormatSupport::AnyInText | FormatSupport::Closed
             if is_strict(&schema) =>
@@ -279,27 +225,6 @@ fn add_schema(
             options.with_response_format(ChatResponseFormat::JsonMode)
         }
         FormatSupport::Closed | FormatSupport::Object | FormatSupport::Unsupported => options,
-    }
-}
-
-fn format_support(kind: AdapterKind, model: &str) -> FormatSupport {
-    match kind {
-        AdapterKind::Gemini | AdapterKind::GeminiIx => FormatSupport::Unchanged,
-        AdapterKind::OpenAIResp => FormatSupport::AnyInText,
-        AdapterKind::Anthropic | AdapterKind::MiniMax => FormatSupport::Closed,
-        // `genai` cannot pass a schema to Ollama, and DeepSeek supports none.
-        AdapterKind::Ollama | AdapterKind::OllamaCloud | AdapterKind::DeepSeek => {
-            FormatSupport::Object
-        }
-        AdapterKind::Cohere => FormatSupport::Unsupported,
-        // These use Anthropic's protocol for some models.
-        AdapterKind::OpenCodeGo if model.to_lowercase().starts_with("minimax-") => {
-            FormatSupport::Unsupported
-        }
-        AdapterKind::Baidu if model.starts_with("baidu-coding-anthropic::") => {
-            FormatSupport::Closed
-        }
-        _ => FormatSupport::Any,
     }
 }
 
@@ -353,19 +278,6 @@ fn requires_all(map: &serde_json::Map<String, Value>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn check_support(kind: AdapterKind, model: &str, expected: FormatSupport) {
-        assert_eq!(format_support(kind, model), expected, "{kind:?} {model}");
-    }
-
-    /// Covers providers with fixed addresses, which no test can reach.
-    #[test]
-    fn providers_have_a_format() {
-        check_support(AdapterKind::Zai, "glm-5", FormatSupport::Any);
-        check_support(AdapterKind::Baidu, "ernie", FormatSupport::Any);
-        let model = "baidu-coding-anthropic::glm-5";
-        check_support(AdapterKind::Baidu, model, FormatSupport::Closed);
-    }
 
     fn check(schema: Value, expected: bool) {
         assert_eq!(is_strict(&schema), expected, "{schema}");

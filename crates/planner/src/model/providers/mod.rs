@@ -9,6 +9,8 @@
 
 mod settings;
 
+mod rules;
+
 mod provider;
 
 mod chat;

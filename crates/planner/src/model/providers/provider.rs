@@ -7,7 +7,6 @@ use futures::StreamExt;
 use futures::future::ready;
 use futures::stream::{self, BoxStream};
 use futures_channel::mpsc;
-use genai::adapter::AdapterKind;
 use genai::resolver::{AuthData, Endpoint, ProviderConfig};
 use genai::{Client, ModelIden};
 use reqwest::Url;
@@ -20,6 +19,7 @@ use super::attempt::{ChatAttempt, ChunkSink};
 use super::attempt_error::{AttemptError, ErrorContext};
 use super::chat::{ReasoningCache, chat_options, chat_request};
 use super::retry::{DroppedParameters, OptionalParameter, Retries};
+use super::rules::{AddressRule, ProviderRules, rules};
 use super::settings::ModelName;
 use super::settings::ProviderSettings;
 
@@ -39,6 +39,7 @@ struct ProviderState {
     /// The HTTP client that connects to the provider.
     http: reqwest::Client,
     model: ModelIden,
+    rules: ProviderRules,
     settings: ProviderSettings,
     dropped: DroppedParameters,
     reasoning: ReasoningCache,
@@ -48,14 +49,17 @@ struct ProviderState {
 impl Provider {
     pub(super) fn open(settings: ProviderSettings) -> Result<Self, ModelError> {
         let name = ModelName::read(&settings.model)?;
-        let (client, http) = connect(&name, &settings)?;
-        let model = ModelIden::new(name.kind(settings.key.is_some()), name.model.as_str());
+        let kind = name.kind(settings.key.is_some());
+        let model = ModelIden::new(kind, name.model.as_str());
+        let rules = rules(kind, &name.model);
+        let (client, http) = connect(&name, &settings, rules.address)?;
         let state = ProviderState {
             full_name: name.to_string(),
             name,
             client,
             http,
             model,
+            rules,
             settings,
             dropped: DroppedParameters::default(),
             reasoning: ReasoningCache::default(),
@@ -159,15 +163,15 @@ impl ProviderState {
     }
 
     fn attempt(&self, request: &ModelRequest) -> ChatAttempt<'_> {
-        let kind = self.model.adapter_kind;
-        let model = (kind, self.name.model.as_str());
+        let model = (self.rules, self.name.model.as_str());
         ChatAttempt {
             client: &self.client,
             http: &self.http,
             model: &self.model,
-            chat: chat_request(request, kind, &self.reasoning),
+            chat: chat_request(request, self.rules, &self.reasoning),
             options: chat_options(request, &self.settings, model, &self.dropped),
             context: self.error_context(),
+            stream_end: self.rules.stream_end,
             max_bytes: self.settings.max_bytes,
         }
     }
@@ -197,6 +201,7 @@ impl ProviderState {
 fn connect(
     name: &ModelName,
     settings: &ProviderSettings,
+    address: AddressRule,
 ) -> Result<(Client, reqwest::Client), ModelError> {
     let endpoint = endpoint(name, settings)?;
     let auth = auth(name, settings)?;
@@ -219,14 +224,16 @@ fn connect(
         .build()
         .map_err(|error| failed(&error))?;
     let kind = name.kind(settings.key.is_some());
-    // For these, `genai` ignores the address of a relay.
-    let is_fixed = matches!(kind, AdapterKind::Baidu | AdapterKind::Zai);
     let config = ProviderConfig {
         endpoint,
         auth: Some(auth),
     };
     let client = Client::builder()
-        .with_reqwest(if is_fixed { http.clone() } else { local })
+        .with_reqwest(if address == AddressRule::Fixed {
+            http.clone()
+        } else {
+            local
+        })
         .append_provider_config(kind, config)
         .build()
         .map_err(|error| failed(&error))?;

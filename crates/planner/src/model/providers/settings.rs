@@ -7,17 +7,10 @@ use genai::adapter::AdapterKind;
 use planwright_dialects::document::nearest;
 
 use super::super::{ModelError, Usage};
+use super::rules::{AddressRule, rules};
 
 /// Name for any server with OpenAI's protocol, at a user-defined address.
 const OPENAI_COMPATIBLE: &str = "openai-compatible";
-
-/// Adapters that `genai` configures from environment variables, which this library does not read. `genai` does not list its
-/// numbered adapters.
-const ENVIRONMENT_ADAPTERS: &[AdapterKind] = &[
-    AdapterKind::BedrockApi,
-    AdapterKind::Omlx,
-    AdapterKind::Vertex,
-];
 
 /// `genai`'s adapters for servers with OpenAI's protocol: one that sends a key, and one that needs none.
 const WITH_KEY: AdapterKind = AdapterKind::Custom(1);
@@ -47,7 +40,8 @@ pub fn key_variable(provider: &str) -> Option<&'static str> {
 
 fn kinds() -> impl Iterator<Item = AdapterKind> {
     let all = AdapterKind::all().iter().copied();
-    all.filter(|kind| !ENVIRONMENT_ADAPTERS.contains(kind))
+    // `genai` does not list its numbered adapters.
+    all.filter(|kind| rules(*kind, "").address != AddressRule::Environment)
 }
 
 /// Finds a provider by name, ignoring case and separators.

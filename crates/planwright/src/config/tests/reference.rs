@@ -5,7 +5,7 @@ use planwright_testkit::reference_page::page;
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator, json_schema};
 
-use crate::config::source::ConfigFile;
+use crate::config::effective::ConfigFile;
 
 const HEAD: &str = "\
 # planwright.toml

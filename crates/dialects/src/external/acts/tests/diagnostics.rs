@@ -163,8 +163,8 @@ fn output_paths() {
         ),
         (
             r#""_outputPath": "†state.x", "_outputMethod": "append""#,
-            "PW0108 at /0/_outputMethod: `append` is not an output method (there are `set`, `merge`, `assign`, `push` and \
-             `concat`) [\"append\"]",
+            "PW0108 at /0/_outputMethod: `append` is not an output method (write `set`, `merge`, \
+             `assign`, `push`, `concat`) [\"append\"]",
         ),
         (
             r#""_outputPath": "†state.x", "_outputMethod": "merg""#,

@@ -1,5 +1,6 @@
 //! Property tests of the dialect.
 
+use planwright_core::plan::{Keyword, Method};
 use planwright_core::{Plan, Value};
 use proptest::collection::vec;
 use proptest::option;
@@ -8,6 +9,7 @@ use proptest::prelude::*;
 use super::{described, diagnostics, parsed};
 use crate::acts::Acts;
 use crate::acts::expression::{escape, read, unescape};
+use crate::acts::reference::method_word;
 use crate::dialect::Dialect;
 use crate::parse::{ParseResult, ReadOptions, parse};
 use crate::registry::{dialect, dialects};
@@ -82,9 +84,7 @@ fn call() -> impl Strategy<Value = Value> {
     let tool = prop_oneof!["[a-b]", "[a-b]#[2-3]", "[a-z]{1,4}"];
     let meta = (
         option::of(expression(&["state", "data"])),
-        option::of(prop::sample::select(
-            &["set", "merge", "assign", "push", "concat"][..],
-        )),
+        option::of(prop::sample::select(Method::ALL)),
         option::of(prop::sample::select(&["n1", "n2"][..])),
         option::of(".{0,5}"),
     );
@@ -108,7 +108,10 @@ fn call() -> impl Strategy<Value = Value> {
         };
         let method = path.as_ref().and(method);
         add("_outputPath", path.map(Value::from));
-        add("_outputMethod", method.map(Value::from));
+        add(
+            "_outputMethod",
+            method.map(|method| method_word(method).into()),
+        );
         add("_instance", instance.map(Value::from));
         add("_reasoningForCall", note.map(Value::from));
         for (key, value) in action {
