@@ -2,7 +2,7 @@
 
 use planwright_core::check::{CheckContext, CheckedPlan, Policy, check};
 use planwright_core::flow::{FlowPattern, FlowPolicy, FlowRule, Guard};
-use planwright_core::{Catalog, Schema, Tool, Value};
+use planwright_core::{Catalog, Diagnostics, Schema, Tool, Value};
 use planwright_dialects::{ReadOptions, parse};
 use serde_json::{Map, json};
 
@@ -109,10 +109,22 @@ pub fn checked(text: &str, catalog: &Catalog) -> CheckedPlan {
 ///
 /// If the plan is not sound.
 pub fn checked_by(text: &str, catalog: &Catalog, policy: &Policy) -> CheckedPlan {
+    findings_by(text, catalog, policy).0
+}
+
+/// Reads `text` and checks it with `policy`. Returns the findings as well, whose words are formed when they are read.
+///
+/// # Panics
+///
+/// If the plan is not sound.
+pub fn findings_by(text: &str, catalog: &Catalog, policy: &Policy) -> (CheckedPlan, Diagnostics) {
     let result = parse(text.as_bytes(), &ReadOptions::new("measured"));
     let plan = result.plan.expect("a plan");
     let (checked, findings) = check(plan, &CheckContext::new(catalog).with_policy(policy));
-    checked.unwrap_or_else(|| panic!("{findings:#?}"))
+    match checked {
+        Some(checked) => (checked, findings),
+        None => panic!("{findings:#?}"),
+    }
 }
 
 /// Returns the flow policy of a table `[flow]` without entries: the outputs of all tools are untrusted, and the built-in guards hold. They

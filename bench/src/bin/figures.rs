@@ -10,6 +10,7 @@
     reason = "figures are printed with three digits"
 )]
 
+use std::hint::black_box;
 use std::io::{BufRead, BufReader};
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -149,8 +150,9 @@ fn soundness() {
     let catalog = plans::catalog(tools);
     let no_flow = Policy::new();
     let policies = [
-        ("built-in guards", plans::builtin_guards()),
-        ("guards on each step, violated", plans::flow_policy()),
+        ("built-in guards", plans::builtin_guards(), false),
+        ("guards on each step, violated", plans::flow_policy(), false),
+        ("the same with all words", plans::flow_policy(), true),
     ];
     for (density, name, bounds) in [
         (Density::Typical, "usual", ["0.3 ms", "20 ms"]),
@@ -159,12 +161,20 @@ fn soundness() {
     ] {
         for ((steps, rounds), bound) in [(20, 501), (1_000, 51)].into_iter().zip(bounds) {
             let text = plans::text(steps, tools, density);
-            let checked = |policy| timed(|| drop(plans::checked_by(&text, &catalog, policy)));
+            let checked = |policy, with_words| {
+                timed(|| {
+                    let (plan, findings) = plans::findings_by(&text, &catalog, policy);
+                    if with_words {
+                        black_box(findings.len());
+                    }
+                    drop(plan);
+                })
+            };
             let about = format!("parse and check, {name}, {steps} steps, {tools} tools");
-            for (position, (with, policy)) in policies.iter().enumerate() {
+            for (position, (with, policy, with_words)) in policies.iter().enumerate() {
                 // In pairs, so that the ratio does not depend on the speed of the machine at the time.
                 let pairs: Vec<_> = (0..rounds)
-                    .map(|_| (checked(&no_flow), checked(policy)))
+                    .map(|_| (checked(&no_flow, false), checked(policy, *with_words)))
                     .collect();
                 let median_of = |mut values: Vec<f64>| {
                     values.sort_by(f64::total_cmp);

@@ -256,7 +256,7 @@ impl FlowV1 {
         Self {
             schema: FLOW_SCHEMA,
             verdict: report.map_or(FlowVerdict::Denied, FlowReport::verdict),
-            parameters: report.map_or_else(Vec::new, |report| report.parameters.clone()),
+            parameters: report.map_or_else(Vec::new, |report| report.parameters.to_vec()),
             diagnostics,
         }
     }

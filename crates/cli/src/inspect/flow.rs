@@ -132,7 +132,7 @@ pub(crate) fn mark(
 /// Formats a line for each parameter that is guarded or leaves the system, with the path of a violation, then the verdict.
 fn plan_text(report: &FlowReport) -> String {
     let mut text = String::new();
-    for parameter in &report.parameters {
+    for parameter in report.parameters.iter() {
         // Writing to a text cannot fail.
         let _ = writeln!(text, "{}", parameter_line(parameter));
         for hop in parameter.path().iter() {

@@ -50,9 +50,8 @@ fn check_as(
         text: None,
         role,
     };
-    let (checked, mut found) = check_plan(plan, parent, &mut session);
-    found.sort();
-    let diagnostics = found.finish();
+    let (checked, found) = check_plan(plan, parent, &mut session);
+    let diagnostics = found.finish_in_order();
     let checked = checked.map(|plan| plan.with_warnings(diagnostics.clone()));
     (checked, diagnostics)
 }
@@ -256,14 +255,10 @@ fn with_flow(
     reporter: &mut Reporter<'_>,
 ) -> Option<CheckedPlan> {
     // These diagnostics become warnings of the plan.
-    for diagnostic in std::mem::take(&mut report.diagnostics) {
-        reporter.push(diagnostic);
-    }
-    if let Some(policy) = &context.policy.flow {
-        for diagnostic in flow::uncovered_rules(policy, context.catalog) {
-            reporter.push(diagnostic);
-        }
-    }
+    let violations = std::mem::take(&mut report.diagnostics);
+    let policy = context.policy.flow.as_ref();
+    let uncovered = policy.map(|policy| flow::uncovered_rules(policy, context.catalog));
+    reporter.push_violations(violations, uncovered.unwrap_or_default());
     let is_denied = report.verdict() == FlowVerdict::Denied;
     (!is_denied).then(|| plan.with_flow(report))
 }

@@ -78,6 +78,12 @@ impl<'a> Reporter<'a> {
         self.found.add_all(found);
     }
 
+    /// Adds the violations of the flow policy, which are worded when somebody reads them, and `more` diagnostics after them.
+    pub(super) fn push_violations(&mut self, violations: Diagnostics, more: Vec<Diagnostic>) {
+        self.found.violations = violations;
+        self.found.after_violations = more;
+    }
+
     pub(super) fn has_errors(&self) -> bool {
         self.found.tally.has_errors()
     }
@@ -168,6 +174,9 @@ impl<'a> Reporter<'a> {
 pub(super) struct DiagnosticBatch {
     shown: Diagnostics,
     tally: DiagnosticCounter,
+    /// The violations of the flow policy by a main plan. A plan may have a thousand of them.
+    violations: Diagnostics,
+    after_violations: Vec<Diagnostic>,
 }
 
 impl DiagnosticBatch {
@@ -185,20 +194,43 @@ impl DiagnosticBatch {
     }
 
     pub(super) fn add_all(&mut self, found: Self) {
-        for diagnostic in found.shown {
+        let violations = found.violations.into_iter().chain(found.after_violations);
+        for diagnostic in found.shown.into_iter().chain(violations) {
             self.push(diagnostic);
         }
         self.tally.add_omitted(found.tally);
     }
 
-    pub(super) fn sort(&mut self) {
-        self.shown.sort();
-    }
-
-    /// Returns the diagnostics; the last one mentions the number of omitted ones.
+    /// Returns the diagnostics in the order in which they were found; the last one mentions the number of omitted ones.
     pub(super) fn finish(mut self) -> Diagnostics {
+        self.add_violations();
         self.tally.note_rest_omitted(&mut self.shown);
         self.shown
+    }
+
+    /// Returns the diagnostics in the order of the text. Violations are worded when somebody reads the list.
+    pub(super) fn finish_in_order(self) -> Diagnostics {
+        let sorted = |mut batch: Self| {
+            batch.add_violations();
+            batch.shown.sort();
+            batch.finish()
+        };
+        if self.violations.is_empty() {
+            return sorted(self);
+        }
+        let severity = if self.tally.has_errors() || self.violations.has_errors() {
+            Severity::Error
+        } else {
+            Severity::Warning
+        };
+        Diagnostics::deferred(severity, move || sorted(self))
+    }
+
+    fn add_violations(&mut self) {
+        let violations = std::mem::take(&mut self.violations).into_iter();
+        for diagnostic in violations.chain(std::mem::take(&mut self.after_violations)) {
+            self.push(diagnostic);
+        }
     }
 }
 

@@ -1,11 +1,11 @@
-//! The diagnostic, the list of all diagnostics about a plan, and the counter that limits how many are shown.
+//! The diagnostic, and the counter that limits how many are shown.
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-use super::{Code, FlowHop, FlowPath, TextEdit};
+use super::{Code, Diagnostics, FlowHop, FlowPath, TextEdit};
 use crate::{Place, Sources, Span};
 
 /// A diagnostic: a problem of a plan, with its place and a hint.
@@ -43,12 +43,6 @@ pub struct Diagnostic {
 
 /// Maximum number of bytes of a message, a hint or a pointer. Each may quote a name that is as long as the whole text.
 pub(crate) const MAX_TEXT_BYTES: usize = 4096;
-
-/// Suffixes after the number of omitted diagnostics, for several and for one.
-const OMITTED_SUFFIXES: [&str; 2] = [
-    " further diagnostics are not shown",
-    " further diagnostic is not shown",
-];
 
 /// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -143,11 +137,6 @@ impl Diagnostic {
         self
     }
 
-    fn mentions_omitted(&self) -> bool {
-        let help = self.help.as_deref();
-        help.is_some_and(|help| OMITTED_SUFFIXES.iter().any(|suffix| help.ends_with(suffix)))
-    }
-
     /// Sets the hint.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
@@ -180,7 +169,7 @@ impl Diagnostic {
     }
 
     /// Truncates message, hint and pointer to [`MAX_TEXT_BYTES`].
-    fn with_truncated_texts(mut self) -> Self {
+    pub(super) fn with_truncated_texts(mut self) -> Self {
         truncate(&mut self.message);
         if let Some(help) = &mut self.help {
             truncate(help);
@@ -240,172 +229,6 @@ impl Serialize for Code {
 impl fmt::Display for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
-    }
-}
-
-/// A list of diagnostics, in the order in which they were reported. Clones share it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(transparent)]
-#[must_use = "unread diagnostics are lost"]
-pub struct Diagnostics(Arc<Vec<Diagnostic>>);
-
-impl Diagnostics {
-    /// Creates an empty list.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Adds a diagnostic, with its texts truncated.
-    pub fn push(&mut self, diagnostic: Diagnostic) {
-        // Every way into the list truncates, so that no reader has to.
-        Arc::make_mut(&mut self.0).push(diagnostic.with_truncated_texts());
-    }
-
-    /// Adds all diagnostics of `other`.
-    pub fn extend(&mut self, other: Diagnostics) {
-        if self.0.is_empty() {
-            *self = other;
-        } else {
-            Arc::make_mut(&mut self.0).extend(other);
-        }
-    }
-
-    /// Turns all warnings into errors. Notes stay notes.
-    pub fn raise(&mut self) {
-        for diagnostic in self.iter_mut().filter(|found| !found.is_note()) {
-            diagnostic.severity = Severity::Error;
-        }
-    }
-
-    /// Returns true if the list contains an error.
-    pub fn has_errors(&self) -> bool {
-        self.0.iter().any(Diagnostic::is_error)
-    }
-
-    /// Returns true if the list contains an error or a warning.
-    pub fn has_problems(&self) -> bool {
-        !self.0.iter().all(Diagnostic::is_note)
-    }
-
-    /// Returns true if the list is empty.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Returns the number of diagnostics.
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Iterates over the diagnostics.
-    pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
-        self.0.iter()
-    }
-
-    /// Iterates over the diagnostics, mutably.
-    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Diagnostic> {
-        Arc::make_mut(&mut self.0).iter_mut()
-    }
-
-    /// Adds to the hint of the last diagnostic that `more` (a number or a phrase) diagnostics were omitted.
-    pub fn note_omitted(&mut self, more: impl fmt::Display) {
-        if let Some(last) = Arc::make_mut(&mut self.0).last_mut() {
-            let mut more = more.to_string();
-            let [several, only] = OMITTED_SUFFIXES;
-            more.push_str(if more == "1" { only } else { several });
-            last.help = Some(match last.help.take() {
-                Some(help) => format!("{help}; {more}"),
-                None => more,
-            });
-        }
-    }
-
-    /// Returns true if a diagnostic mentions [omitted ones](Self::note_omitted).
-    pub fn mentions_omitted(&self) -> bool {
-        self.0.iter().any(Diagnostic::mentions_omitted)
-    }
-
-    /// Sorts by place in the text, errors before warnings at the same place. Diagnostics in other texts come last.
-    pub fn sort(&mut self) {
-        // The sort is stable, so diagnostics at the same place keep the order of the passes.
-        Arc::make_mut(&mut self.0).sort_by(|a, b| {
-            let start = |found: &Diagnostic| found.span.map(|span| span.start);
-            a.source
-                .cmp(&b.source)
-                .then_with(|| start(a).cmp(&start(b)))
-                .then_with(|| b.severity.cmp(&a.severity))
-        });
-    }
-}
-
-/// The sentence that a model reads in place of violations of the flow policy. It names neither values nor paths, so that an
-/// attacker who speaks through the model learns nothing from it.
-pub const FLOW_REFUSAL: &str = "the flow policy of the owner of these tools forbids this use of their data; the owner can see the reason";
-
-impl Diagnostics {
-    /// Returns the diagnostics that a model may read, and whether [`FLOW_REFUSAL`] takes the place of errors among the
-    /// others.
-    pub fn for_model(&self) -> (impl Iterator<Item = &Diagnostic>, bool) {
-        let is_refused = self
-            .0
-            .iter()
-            .any(|found| found.code.is_flow() && found.is_error());
-        (
-            self.0.iter().filter(|found| !found.code.is_flow()),
-            is_refused,
-        )
-    }
-}
-
-impl fmt::Display for Diagnostics {
-    /// Writes one line per diagnostic, for a model.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (shown, is_refused) = self.for_model();
-        let mut separator = "";
-        for diagnostic in shown {
-            write!(f, "{separator}{diagnostic}")?;
-            separator = "\n";
-        }
-        if is_refused {
-            write!(f, "{separator}{FLOW_REFUSAL}")?;
-        }
-        Ok(())
-    }
-}
-
-impl IntoIterator for Diagnostics {
-    type Item = Diagnostic;
-    type IntoIter = std::vec::IntoIter<Diagnostic>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        Arc::unwrap_or_clone(self.0).into_iter()
-    }
-}
-
-impl<'a> IntoIterator for &'a mut Diagnostics {
-    type Item = &'a mut Diagnostic;
-    type IntoIter = std::slice::IterMut<'a, Diagnostic>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter_mut()
-    }
-}
-
-impl<'a> IntoIterator for &'a Diagnostics {
-    type Item = &'a Diagnostic;
-    type IntoIter = std::slice::Iter<'a, Diagnostic>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.iter()
-    }
-}
-
-impl FromIterator<Diagnostic> for Diagnostics {
-    fn from_iter<T: IntoIterator<Item = Diagnostic>>(diagnostics: T) -> Self {
-        let diagnostics = diagnostics
-            .into_iter()
-            .map(Diagnostic::with_truncated_texts);
-        Self(Arc::new(diagnostics.collect()))
     }
 }
 

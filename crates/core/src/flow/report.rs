@@ -290,7 +290,7 @@ pub enum FlowVerdict {
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowReport {
     /// The guarded and leaving parameters, in the order of the steps.
-    pub parameters: Vec<FlowParameter>,
+    pub parameters: Arc<Vec<FlowParameter>>,
     /// The edges between steps, one for each pair; empty unless [`FlowContext`](super::FlowContext) asks for them.
     pub edges: Vec<FlowEdge>,
     /// The diagnostics of the violations; empty in a [`CheckedPlan`](crate::CheckedPlan), which has them among its warnings.
@@ -408,7 +408,7 @@ impl FlowReport {
         }
         self.exposes |= untrusted && self.text_sources.may_include_step(path);
         let mut violations = Vec::new();
-        for parameter in &mut self.parameters {
+        for parameter in Arc::make_mut(&mut self.parameters) {
             let is_source = parameter.sources().may_include_step(path);
             if is_source {
                 parameter.integrity = parameter.integrity.max(labels.integrity);

@@ -45,22 +45,26 @@ impl ReportBuilder<'_> {
     pub(super) fn build(
         &self,
         parameters: Vec<StepParameter<'_>>,
-    ) -> (Vec<FlowParameter>, Diagnostics) {
+    ) -> (Arc<Vec<FlowParameter>>, Diagnostics) {
         let mut counter = DiagnosticCounter::default();
-        let limit = parameters.len().min(DiagnosticCounter::MAX_SHOWN);
-        let mut diagnostics = Vec::with_capacity(limit);
+        let mut shown = Vec::new();
         let mut found = Vec::with_capacity(parameters.len());
         let severity = match self.context.policy.violation {
             OnViolation::Deny => Severity::Error,
             OnViolation::Ask | OnViolation::Warn => Severity::Warning,
         };
-        for parameter in parameters {
+        for (position, parameter) in parameters.into_iter().enumerate() {
             let violations = self.violations(&parameter);
             let flags = self.graph.graph.flags(parameter.label);
             let place = (parameter.text, parameter.place);
             let mut traces = Traces::new(self.graph, parameter.label, parameter.control, place);
             traces.violation = violations[0];
-            let parameter = FlowParameter {
+            for violation in violations.into_iter().flatten() {
+                if counter.count(severity) {
+                    shown.push((position, violation));
+                }
+            }
+            found.push(FlowParameter {
                 step: parameter.step,
                 tool: parameter.tool_name,
                 parameter: parameter.parameter,
@@ -70,26 +74,19 @@ impl ReportBuilder<'_> {
                 confidentiality: Confidentiality::of(flags.private),
                 code: violations[0].map(|violation| violation.code),
                 traces,
-            };
-            for (position, violation) in violations.into_iter().flatten().enumerate() {
-                if !counter.count(severity) {
-                    continue;
-                }
-                let diagnostic = if position == 0 {
-                    let (origins, path) = (parameter.origins(), parameter.path());
-                    self.diagnostic(&parameter, violation, origins, path, severity)
-                } else {
-                    let ShownTraces { origins, path } = parameter
-                        .traces
-                        .of_violation(violation, parameter.path_end(violation.code));
-                    self.diagnostic(&parameter, violation, &origins, &path, severity)
-                };
-                diagnostics.push(diagnostic);
-            }
-            found.push(parameter);
+            });
         }
-        let mut diagnostics = Diagnostics::from_iter(diagnostics);
-        counter.note_rest_omitted(&mut diagnostics);
+        let found = Arc::new(found);
+        if shown.is_empty() {
+            return (found, Diagnostics::new());
+        }
+        let words = ViolationWords {
+            parameters: Arc::clone(&found),
+            graph: Arc::clone(self.graph),
+            on_violation: self.context.policy.violation,
+            severity,
+        };
+        let diagnostics = Diagnostics::deferred(severity, move || words.all(&shown, counter));
         (found, diagnostics)
     }
 
@@ -143,6 +140,38 @@ impl ReportBuilder<'_> {
                 }
             })
     }
+}
+
+/// The words for violations, which are formed when somebody reads them: a plan may have a thousand.
+struct ViolationWords {
+    parameters: Arc<Vec<FlowParameter>>,
+    graph: Arc<FlowGraph>,
+    on_violation: OnViolation,
+    severity: Severity,
+}
+
+impl ViolationWords {
+    /// Words violations of the parameters at these positions. `counter` has counted all, also those beyond its limit.
+    fn all(&self, shown: &[(usize, LabelViolation)], counter: DiagnosticCounter) -> Diagnostics {
+        let diagnostics = shown.iter().filter_map(|(position, violation)| {
+            let parameter = self.parameters.get(*position)?;
+            Some(self.of(parameter, *violation))
+        });
+        let mut diagnostics = Diagnostics::from_iter(diagnostics);
+        counter.note_rest_omitted(&mut diagnostics);
+        diagnostics
+    }
+
+    fn of(&self, parameter: &FlowParameter, violation: LabelViolation) -> Diagnostic {
+        let traces = &parameter.traces;
+        // The first violation of a parameter is also that of the report, which shares its origins and its way.
+        if traces.violation == Some(violation) {
+            return self.diagnostic(parameter, violation, parameter.origins(), parameter.path());
+        }
+        let end = parameter.path_end(violation.code);
+        let ShownTraces { origins, path } = traces.of_violation(violation, end);
+        self.diagnostic(parameter, violation, &origins, &path)
+    }
 
     fn diagnostic(
         &self,
@@ -150,7 +179,6 @@ impl ReportBuilder<'_> {
         violation: LabelViolation,
         origins: &[FlowOrigin],
         path: &FlowPath,
-        severity: Severity,
     ) -> Diagnostic {
         let tool = &parameter.tool;
         let named = origins.len().min(MAX_NAMED_ORIGINS);
@@ -215,7 +243,7 @@ impl ReportBuilder<'_> {
             ]
             .concat(),
         };
-        let mut diagnostic = Diagnostic::new(violation.code, severity, message);
+        let mut diagnostic = Diagnostic::new(violation.code, self.severity, message);
         let traces = &parameter.traces;
         if let Some(sources) = self.graph.text(traces.text) {
             diagnostic = diagnostic.at(traces.place, sources);
@@ -236,7 +264,7 @@ impl ReportBuilder<'_> {
         });
         // No rule makes an error trusted.
         let may_be_trusted = !origins.iter().any(|origin| origin.is_error);
-        let person = match self.context.policy.violation {
+        let person = match self.on_violation {
             OnViolation::Ask => "a person decides the call when the plan runs",
             OnViolation::Deny | OnViolation::Warn => {
                 "let a person decide with `violation = \"ask\"` in `[flow]`"

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use super::analysis::graph_size;
-use super::{FlowContext, FlowPattern, FlowPolicy, StepLabels, ValueLabels};
+use super::{FlowContext, FlowPattern, FlowPolicy, StepLabels, ValueLabels, analyze};
 use crate::check::{CheckContext, Policy, Releases, check};
 use crate::expression::parse_form;
 use crate::plan::{
@@ -85,13 +85,12 @@ fn plan(groups: usize) -> Plan {
     }
 }
 
-#[test]
-fn the_graph_grows_linearly_with_the_plan() {
+/// Returns the tools of such plans, and a policy that they violate.
+fn tools_and_policy() -> (Catalog, FlowPolicy) {
     let mut tool = Tool::new("s", "read");
     let output = r#"{"type": "object", "properties": {"items": {"type": "array", "items":
         {"type": "object", "properties": {"name": {"type": "string"}, "size": {"type": "integer"}}}}}}"#;
     tool.output = Schema::from_value(Value::from_json(output).unwrap());
-    let catalog: Catalog = [tool].into_iter().collect();
     let rule = |text: &str| FlowPattern::parse(text).unwrap().into();
     let policy = FlowPolicy {
         trusted: vec![rule("*:size")],
@@ -100,6 +99,55 @@ fn the_graph_grows_linearly_with_the_plan() {
         decides: vec![rule("*")],
         ..FlowPolicy::default()
     };
+    ([tool].into_iter().collect(), policy)
+}
+
+#[test]
+fn a_check_finds_the_same_as_an_analysis_alone() {
+    let (catalog, policy) = tools_and_policy();
+    let checked_by = Policy::new().with_flow(policy.clone());
+    for groups in [10, 100] {
+        let context = CheckContext::new(&catalog).with_policy(&checked_by);
+        let (checked, found) = check(plan(groups), &context);
+        let checked = checked.unwrap_or_else(|| panic!("{found:#?}"));
+        let report = checked.flow().unwrap();
+        let alone = analyze(
+            &checked,
+            FlowContext::new(&policy, &Releases::Listed(Vec::new())),
+        );
+        assert_eq!(report.parameters, alone.parameters);
+        assert_eq!(report.output_sources, alone.output_sources);
+        assert_eq!(report.text_sources, alone.text_sources);
+        assert!(alone.diagnostics.len() >= groups);
+        for violation in &alone.diagnostics {
+            assert!(found.iter().any(|other| other == violation), "{violation}");
+        }
+    }
+}
+
+#[test]
+fn an_error_at_the_end_of_a_large_plan_leaves_no_violations() {
+    let (catalog, policy) = tools_and_policy();
+    let checked_by = Policy::new().with_flow(policy);
+    let mut plan = plan(100);
+    plan.steps.push(Step::new(
+        StepId::new("end"),
+        Action::Value(reference("call99.items[0].size.unit")),
+        Node::default(),
+    ));
+    let context = CheckContext::new(&catalog).with_policy(&checked_by);
+    let (checked, found) = check(plan, &context);
+    assert!(checked.is_none());
+    assert!(found.has_errors());
+    assert!(
+        found.iter().all(|found| !found.code.is_flow()),
+        "{found:#?}"
+    );
+}
+
+#[test]
+fn the_graph_grows_linearly_with_the_plan() {
+    let (catalog, policy) = tools_and_policy();
     let size = |groups: usize| {
         let (checked, diagnostics) = check(plan(groups), &CheckContext::new(&catalog));
         let checked = checked.unwrap_or_else(|| panic!("{diagnostics:#?}"));

@@ -105,7 +105,7 @@ impl fmt::Debug for FlowGraph {
 }
 
 /// The violation of the policy by a parameter.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LabelViolation {
     pub(super) code: Code,
     pub(super) flag: Flag,

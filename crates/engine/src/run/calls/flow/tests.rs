@@ -133,7 +133,7 @@ fn a_text_from_an_unnamed_source_stops_the_call() {
     let fields: Vec<_> = named.iter().map(|source| &*source.field).collect();
     assert_eq!(fields, ["body", "from"]);
     // As if the analysis had forgotten a source.
-    report.parameters[0].retain_sources(|source| *source.field == *"body");
+    Arc::make_mut(&mut report.parameters)[0].retain_sources(|source| *source.field == *"body");
     run.run_flow.report = Some(Box::new(report));
     assert!(!calls(&after_mail(&mut run, mail(ValueLabels::default()))));
     let error = send(&run).error.unwrap();
@@ -148,7 +148,7 @@ fn a_text_from_an_unnamed_source_stops_the_call() {
 fn a_text_that_is_an_input_too_is_not_compared() {
     let mut run = machine(OnViolation::Ask);
     let mut report = run.flow().unwrap().clone();
-    report.parameters[0].retain_sources(|_| false);
+    Arc::make_mut(&mut report.parameters)[0].retain_sources(|_| false);
     run.run_flow.report = Some(Box::new(report));
     let output = mail(ValueLabels::default());
     run.exclude_from_sources(&output.value);
