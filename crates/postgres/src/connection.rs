@@ -16,6 +16,8 @@ use planwright_store::database::{
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row, Statement};
 
+use crate::combined::{self, CombinedStatement};
+use crate::own_thread::OwnThread;
 use crate::server::PostgresServer;
 use crate::tables::{self, SCHEMA};
 use crate::values::{Param, PostgresRow};
@@ -33,8 +35,8 @@ const UNSYNCED: &str = "SET LOCAL synchronous_commit TO OFF";
 /// The number of statements of [`SqlSession::execute_each`] that are sent before the first result is awaited.
 const PIPELINE_DEPTH: usize = 256;
 
-/// The commit of a transaction whose changes other processes may wait for. Transactions with notices are committed one after the other, so the
-/// notice is a transaction of its own, which does not wait for the disk.
+/// The commit of a change. Transactions with notices are committed one after the other, so the notice is a transaction of its own, which does
+/// not wait for the disk. It is in the same message: the process may end right after it.
 const ANNOUNCED_COMMIT: &str = "COMMIT; NOTIFY planwright_commits";
 
 /// The minimum time limit of a statement. The deletion of a long journal, for example, takes its time.
@@ -44,6 +46,8 @@ const MIN_STATEMENT_TIME: Duration = Duration::from_mins(1);
 pub(crate) struct PostgresConnection {
     server: Arc<PostgresServer>,
     client: Client,
+    /// The driver of the connection; `None` if it is one of the server's.
+    own_thread: Option<OwnThread>,
     /// The prepared statements, by their text in the SQL of the store.
     statements: RefCell<HashMap<String, Statement>>,
     is_synced: bool,
@@ -58,17 +62,32 @@ pub(crate) struct PostgresConnection {
 impl PostgresConnection {
     /// Opens a connection whose statements may take as long as an operation of the store.
     pub(crate) fn open(server: &Arc<PostgresServer>) -> Result<Self, QueryError> {
-        Self::with_limit(server, server.write_timeout().max(MIN_STATEMENT_TIME))
+        Self::with_limit(
+            server,
+            server.write_timeout().max(MIN_STATEMENT_TIME),
+            false,
+        )
+    }
+
+    /// Opens the connection of a thread that is no part of a tokio runtime, and that drives the connection while it waits for an answer.
+    pub(crate) fn open_on_own_thread(server: &Arc<PostgresServer>) -> Result<Self, QueryError> {
+        Self::with_limit(server, server.write_timeout().max(MIN_STATEMENT_TIME), true)
     }
 
     /// Opens a connection for leases: each statement ends within [`PostgresServer::silence`], also if it waits for a lock.
     pub(crate) fn for_leases(server: &Arc<PostgresServer>) -> Result<Self, QueryError> {
-        Self::with_limit(server, server.silence())
+        Self::with_limit(server, server.silence(), false)
     }
 
-    fn with_limit(server: &Arc<PostgresServer>, limit: Duration) -> Result<Self, QueryError> {
+    fn with_limit(
+        server: &Arc<PostgresServer>,
+        limit: Duration,
+        on_own_thread: bool,
+    ) -> Result<Self, QueryError> {
+        let (client, own_thread) = open_session(server, limit, on_own_thread)?;
         Ok(Self {
-            client: open_session(server, limit)?,
+            client,
+            own_thread,
             server: Arc::clone(server),
             statements: RefCell::default(),
             is_synced: true,
@@ -119,16 +138,10 @@ impl PostgresConnection {
         commit: &str,
     ) -> Result<Vec<Vec<Row>>, QueryError> {
         self.revive()?;
+        let statements = combined::combine(statements);
         let prepared: Vec<Statement> = statements
             .iter()
-            .map(|statement| {
-                if statement.is_required {
-                    // The server has to fail by itself, before the commit.
-                    self.statement(&required(statement.sql))
-                } else {
-                    self.statement(statement.sql)
-                }
-            })
+            .map(|statement| self.prepared(statement))
             .collect::<Result<_, _>>()?;
         self.transaction = Some(kind);
         let answers = {
@@ -139,8 +152,13 @@ impl PostgresConnection {
             };
             let executed = statements.iter().zip(&prepared);
             let executed = executed.map(|(statement, prepared)| {
-                let params: Vec<Param<'_>> = statement.params.iter().map(Param).collect();
-                async move { client.query(prepared, &references(&params)).await }.boxed_local()
+                let params = statement.params();
+                async move {
+                    let params: Vec<&(dyn ToSql + Sync)> =
+                        params.iter().map(|param| &**param as _).collect();
+                    client.query(prepared, &params).await
+                }
+                .boxed_local()
             });
             let messages = std::iter::once(batch(begin)).chain(executed);
             self.wait(in_order(messages.chain([batch(commit)]).collect()))
@@ -178,9 +196,13 @@ impl PostgresConnection {
 
     /// Opens another connection if this one is lost.
     fn revive(&mut self) -> Result<(), QueryError> {
+        if let Some(own_thread) = &self.own_thread {
+            own_thread.read();
+        }
         if self.client.is_closed() || self.is_broken.get() {
             // Complete before it is used: a connection without its settings would find no tables.
-            self.client = open_session(&self.server, self.limit)?;
+            let on_own_thread = self.own_thread.is_some();
+            (self.client, self.own_thread) = open_session(&self.server, self.limit, on_own_thread)?;
             self.statements.get_mut().clear();
             self.is_broken.set(false);
             // The server may have been restored from a backup of another version.
@@ -206,8 +228,25 @@ impl PostgresConnection {
             answer
         };
         // The server ends a statement that takes too long. If it does not, it has stopped.
-        self.server
-            .wait_within(self.limit + self.server.silence(), answer)
+        let limit = self.limit + self.server.silence();
+        match &self.own_thread {
+            Some(own_thread) => own_thread.wait_within(limit, answer),
+            None => self.server.wait_within(limit, answer),
+        }
+    }
+
+    /// Prepares a statement of a transaction that is sent at once.
+    fn prepared(&self, statement: &CombinedStatement<'_>) -> Result<Statement, QueryError> {
+        let (sql, is_required) = (statement.sql, statement.is_required);
+        if statement.has_several_rows() {
+            let one = self.statement(sql)?;
+            return self.statement(&combined::for_rows(sql, is_required, one.params()));
+        }
+        if is_required {
+            // The server has to fail by itself, before the commit.
+            return self.statement(&combined::required(sql));
+        }
+        self.statement(sql)
     }
 
     fn statement(&self, sql: &str) -> Result<Statement, QueryError> {
@@ -290,8 +329,11 @@ impl StoreConnection for PostgresConnection {
     fn try_append(&mut self, statements: &[SqlStatement<'_>]) -> Result<bool, QueryError> {
         let kind = TransactionKind::Append;
         let begin = self.begin_text(kind);
-        match self.transact(kind, &begin, statements, ANNOUNCED_COMMIT) {
-            Ok(_) => Ok(true),
+        match self.transact(kind, &begin, statements, "COMMIT") {
+            Ok(_) => {
+                self.server.announce();
+                Ok(true)
+            }
             Err(error) if error.is_transient() => Err(error),
             Err(_) => Ok(false),
         }
@@ -356,9 +398,28 @@ impl fmt::Debug for PostgresConnection {
     }
 }
 
+impl Drop for PostgresConnection {
+    fn drop(&mut self) {
+        // The process may end right after its last commit.
+        if self.own_thread.is_some() && !self.is_broken.get() && self.server.has_to_announce() {
+            // Without a server, there is no one to tell.
+            let _ = self.batch("NOTIFY planwright_commits");
+        }
+    }
+}
+
 /// Opens a session with the settings that the store relies on, whatever the defaults of the server and the role are.
-fn open_session(server: &PostgresServer, limit: Duration) -> Result<Client, QueryError> {
-    let client = server.connect()?;
+fn open_session(
+    server: &PostgresServer,
+    limit: Duration,
+    on_own_thread: bool,
+) -> Result<(Client, Option<OwnThread>), QueryError> {
+    let (client, own_thread) = if on_own_thread {
+        let (client, own_thread) = OwnThread::connect(server)?;
+        (client, Some(own_thread))
+    } else {
+        (server.connect()?, None)
+    };
     let (silence, lease_time) = (server.silence(), server.lease_time());
     let millis = |time: Duration| time.as_millis().max(1);
     // The server rounds them down to whole seconds.
@@ -382,8 +443,12 @@ fn open_session(server: &PostgresServer, limit: Duration) -> Result<Client, Quer
         millis(limit),
         millis(lease_time),
     );
-    server.wait_within(server.silence(), client.batch_execute(&settings))?;
-    Ok(client)
+    let set = client.batch_execute(&settings);
+    match &own_thread {
+        Some(own_thread) => own_thread.wait_within(server.silence(), set)?,
+        None => server.wait_within(server.silence(), set)?,
+    }
+    Ok((client, own_thread))
 }
 
 /// Sends all messages in their order, and returns the answers, or the first error.
@@ -405,11 +470,6 @@ async fn in_order<T>(
         answers.extend(Pin::new(&mut message).take_output().transpose()?);
     }
     Ok(answers)
-}
-
-/// Returns a statement that fails unless the query `sql` finds a row.
-fn required(sql: &str) -> String {
-    format!("WITH found AS ({sql}) SELECT 1 / count(*) FROM found")
 }
 
 fn references<'a>(params: &'a [Param<'_>]) -> Vec<&'a (dyn ToSql + Sync)> {

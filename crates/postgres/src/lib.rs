@@ -10,6 +10,12 @@ mod server;
 /// A connection, which executes the statements of the store.
 mod connection;
 
+/// A connection that its own thread drives.
+mod own_thread;
+
+/// Statements that are executed as one.
+mod combined;
+
 /// Values of parameters and columns.
 mod values;
 
@@ -27,6 +33,7 @@ mod tables;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use planwright_engine::RunId;
@@ -81,8 +88,7 @@ pub fn open(url: &str, options: PostgresOptions) -> Result<Store, StoreError> {
     let server = Arc::new(PostgresServer::open(url, &options)?);
     let location = server.location().to_owned();
     let of = |error: QueryError| error.at(&location);
-    let mut connection = PostgresConnection::open(&server).map_err(of)?;
-    tables::migrate(&mut connection).map_err(of)?;
+    let connection = open_writer(&server).map_err(of)?;
     server.listen().map_err(of)?;
     let database = PostgresDatabase {
         leases: Leases::new(&server).map_err(of)?,
@@ -91,6 +97,20 @@ pub fn open(url: &str, options: PostgresOptions) -> Result<Store, StoreError> {
         folder: options.folder,
     };
     Store::with_database(Arc::new(database), Box::new(connection))
+}
+
+/// Opens the connection that writes, and creates or migrates the tables.
+fn open_writer(server: &Arc<PostgresServer>) -> Result<PostgresConnection, QueryError> {
+    let open = || {
+        let mut connection = PostgresConnection::open_on_own_thread(server)?;
+        tables::migrate(&mut connection)?;
+        Ok(connection)
+    };
+    // As later on the thread of the writer: this one may be a part of a tokio runtime.
+    match thread::scope(|scope| scope.spawn(open).join()) {
+        Ok(opened) => opened,
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
 }
 
 /// A PostgreSQL server as the database of a store.

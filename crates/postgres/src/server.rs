@@ -8,14 +8,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use futures::StreamExt;
+use futures::future::{Either, select};
 use futures::stream::poll_fn;
+use futures::{FutureExt, StreamExt};
 use planwright_store::database::{DatabaseError, QueryCause, QueryError};
 use planwright_store::{FileProblem, StoreError};
 use rustls::ClientConfig;
 use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::time::{sleep, timeout};
 use tokio_postgres::{AsyncMessage, Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -27,6 +30,9 @@ const REQUESTS: &str = "planwright_requests";
 
 /// The number of times that [`PostgresServer::silence`] fits into the time of a lease, so that a lease survives failed renewals.
 const SILENCES_PER_LEASE: u32 = 4;
+
+/// The pause between two announcements of commits, as long as watchers pause between two looks.
+const ANNOUNCE_PAUSE: Duration = Duration::from_millis(25);
 
 /// The pause between two attempts to listen.
 const LISTEN_RETRY_PAUSE: Duration = Duration::from_secs(1);
@@ -43,6 +49,7 @@ pub(crate) struct PostgresServer {
     version: Arc<AtomicI64>,
     /// The same for commits with requests to runs.
     request_version: Arc<AtomicI64>,
+    announcements: Arc<Announcements>,
     handle: Handle,
     /// The threads of the connections. `None` once this is dropped.
     runtime: Option<Runtime>,
@@ -83,6 +90,7 @@ impl PostgresServer {
             write_timeout,
             version: Arc::default(),
             request_version: Arc::default(),
+            announcements: Arc::default(),
             handle: runtime.handle().clone(),
             runtime: Some(runtime),
         })
@@ -120,10 +128,27 @@ impl PostgresServer {
 
     /// Connects, or fails within [`PostgresServer::silence`].
     pub(crate) fn connect(&self) -> Result<Client, QueryError> {
-        let connecting = connect(self.config.clone(), self.tls.clone());
-        let (client, connection) = self.wait(within(self.silence(), connecting))?;
+        let (client, connection) = self.wait(within(self.silence(), self.connecting()))?;
         self.handle.spawn(connection);
         Ok(client)
+    }
+
+    /// Connects.
+    pub(crate) fn connecting(
+        &self,
+    ) -> impl Future<Output = Result<(Client, Driver), tokio_postgres::Error>> + Send + use<> {
+        connect(self.config.clone(), self.tls.clone())
+    }
+
+    /// Announces a commit to all processes, within [`ANNOUNCE_PAUSE`].
+    pub(crate) fn announce(&self) {
+        self.announcements.due.fetch_add(1, Ordering::AcqRel);
+        self.announcements.wakes.notify_one();
+    }
+
+    /// Returns true if a commit is not announced yet.
+    pub(crate) fn has_to_announce(&self) -> bool {
+        self.announcements.are_due()
     }
 
     /// Waits for `work` on this thread, for at most `limit`.
@@ -142,16 +167,27 @@ impl PostgresServer {
         let (config, tls, limit) = (self.config.clone(), self.tls.clone(), self.silence());
         let version = Arc::clone(&self.version);
         let requests = Arc::clone(&self.request_version);
+        let announcements = Arc::clone(&self.announcements);
+        let longest_silence = self.lease_time;
         let mut listener = self.wait(within(limit, listen(config.clone(), tls.clone())))?;
         self.handle.spawn(async move {
             loop {
                 let (client, mut notices) = listener;
-                while let Some(notice) = notices.recv().await {
-                    let noticed = match notice {
-                        Notice::Commit => &version,
-                        Notice::Request => &requests,
-                    };
-                    noticed.fetch_add(1, Ordering::AcqRel);
+                let listening = async {
+                    loop {
+                        let noticed = match timeout(longest_silence, notices.recv()).await {
+                            Ok(Some(Notice::Request)) => &requests,
+                            Ok(None) => return,
+                            // A process that was killed may not have announced its last commits.
+                            Ok(Some(Notice::Commit)) | Err(_) => &version,
+                        };
+                        noticed.fetch_add(1, Ordering::AcqRel);
+                    }
+                };
+                let announcing = announcements.send(&client);
+                match select(listening.boxed(), announcing.boxed()).await {
+                    Either::Left(((), announcing)) => drop(announcing),
+                    Either::Right((_, listening)) => drop(listening),
                 }
                 drop(client);
                 listener = loop {
@@ -159,7 +195,7 @@ impl PostgresServer {
                         Ok(listener) => break listener,
                         Err(error) => {
                             tracing::debug!(%error, "cannot listen for commits of the store; trying again");
-                            tokio::time::sleep(LISTEN_RETRY_PAUSE).await;
+                            sleep(LISTEN_RETRY_PAUSE).await;
                         }
                     }
                 };
@@ -197,8 +233,38 @@ impl fmt::Debug for PostgresServer {
     }
 }
 
+/// Commits of this process, and those that it has announced. Each notice wakes up all processes, so commits that follow each other share it.
+#[derive(Default)]
+struct Announcements {
+    due: AtomicI64,
+    sent: AtomicI64,
+    wakes: Notify,
+}
+
+impl Announcements {
+    fn are_due(&self) -> bool {
+        self.sent.load(Ordering::Acquire) < self.due.load(Ordering::Acquire)
+    }
+
+    /// Announces commits over this connection until it is lost.
+    async fn send(&self, client: &Client) -> tokio_postgres::Error {
+        loop {
+            if self.are_due() {
+                let due = self.due.load(Ordering::Acquire);
+                if let Err(error) = client.batch_execute("NOTIFY planwright_commits").await {
+                    return error;
+                }
+                self.sent.store(due, Ordering::Release);
+                sleep(ANNOUNCE_PAUSE).await;
+            } else {
+                self.wakes.notified().await;
+            }
+        }
+    }
+}
+
 /// A connection in progress: it must be driven for its client to get results.
-type Driver = futures::future::BoxFuture<'static, ()>;
+pub(crate) type Driver = futures::future::BoxFuture<'static, ()>;
 
 async fn connect(
     config: Config,
@@ -260,11 +326,11 @@ fn silence(lease_time: Duration) -> Duration {
 }
 
 /// Waits for `work`, for at most `limit`.
-async fn within<T>(
+pub(crate) async fn within<T>(
     limit: Duration,
     work: impl Future<Output = Result<T, tokio_postgres::Error>>,
 ) -> Result<T, QueryError> {
-    match tokio::time::timeout(limit, work).await {
+    match timeout(limit, work).await {
         Ok(result) => result.map_err(|error| query_error(&error)),
         Err(_) => Err(QueryError::Database(DatabaseError {
             problem: FileProblem::Failed(format!(

@@ -482,7 +482,7 @@ fn append_statements<'a>(
     group: &'a [EncodedAppend],
     before: &mut Vec<JournalPosition>,
 ) -> Option<Vec<SqlStatement<'a>>> {
-    let mut statements = AppendStatements::new();
+    let mut statements = AppendStatements::default();
     for append in group {
         let (run, batch) = (append.progress.run, &append.batch);
         let lease = append.progress.lease.query()?;

@@ -119,6 +119,43 @@ fn a_full_disk_ends_a_run_in_a_file() {
     assert!((1..STEPS).contains(&made), "{made} calls");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_ends_a_run_in_a_server_until_there_is_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    write_chain(folder);
+    let server = PostgresServer::start_with_small_disk(2 << 20).unwrap();
+    let url = server.url();
+    let store = open(folder, &url);
+    let room = server.small_disk_from_here().unwrap().join("room");
+    // All values are on the small disk, as large as they are.
+    let small = server.small_disk();
+    for sql in [
+        &format!("CREATE TABLESPACE small LOCATION '{}'", small.display()),
+        "ALTER TABLE planwright.blobs SET TABLESPACE small",
+        "ALTER TABLE planwright.blobs ALTER COLUMN json SET STORAGE EXTERNAL",
+    ] {
+        server.execute(sql).unwrap();
+    }
+    fs::write(&room, vec![0; 3 << 19]).unwrap();
+    let output = command(folder, &url).output().unwrap();
+    let run = is_full(&output);
+    let made = intents_are_kept(folder, &store, &run);
+    assert!((1..STEPS).contains(&made), "{made} calls");
+    fs::remove_file(&room).unwrap();
+    // The outcome of the last call was not stored, and a person knows it.
+    let set = format!("s{}={}", made - 1, json!({"large": "x"}));
+    let resumed = planwright(folder)
+        .args(["resume", &run, "--set", &set, "--format", "json"])
+        .args(["--store", &url])
+        .output()
+        .unwrap();
+    let report = json_report(&resumed);
+    assert_eq!(report["status"], "succeeded", "{report:#}");
+    assert_eq!(intents_are_kept(folder, &store, &run), STEPS);
+}
+
 #[test]
 fn a_server_with_newer_tables_is_refused() {
     let folder = tempfile::tempdir().unwrap();

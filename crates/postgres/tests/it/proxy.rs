@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// The message that commits entries: its kind, its length, and its text.
-const COMMIT: &[u8] = b"Q\0\0\0\x26COMMIT; NOTIFY planwright_commits\0";
+const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
 /// The answer to it.
 const COMMITTED: &[u8] = b"COMMIT\0";
 

@@ -29,6 +29,9 @@ pub struct SqlStatement<'a> {
     pub params: Vec<SqlValue<'a>>,
     /// True if it is a query that has to find a row.
     pub is_required: bool,
+    /// True if it may be executed as one with other statements of the same text: it is required or inserts one row of `VALUES`, each
+    /// value of which is a parameter, and it neither reads nor changes what the others change.
+    pub is_combinable: bool,
 }
 
 impl<'a> SqlStatement<'a> {
@@ -39,6 +42,7 @@ impl<'a> SqlStatement<'a> {
             sql,
             params,
             is_required: false,
+            is_combinable: false,
         }
     }
 
@@ -49,6 +53,16 @@ impl<'a> SqlStatement<'a> {
             sql,
             params,
             is_required: true,
+            is_combinable: true,
+        }
+    }
+
+    /// An insertion that is [combinable](Self::is_combinable).
+    #[must_use]
+    pub fn insertion(sql: &'a str, params: Vec<SqlValue<'a>>) -> Self {
+        Self {
+            is_combinable: true,
+            ..Self::new(sql, params)
         }
     }
 }

@@ -286,24 +286,21 @@ fn update_params(run: i64, done: i64, totals: &RunTotals) -> Vec<SqlValue<'stati
     ]
 }
 
-/// The statements that append batches to journals, for a database that executes a whole transaction at once.
-#[derive(Debug)]
+/// The statements that append batches to journals, for a database that executes a whole transaction at once. Those with the same text are
+/// neighbours, so that the database can combine them.
+#[derive(Debug, Default)]
 pub(crate) struct AppendStatements<'a> {
     blobs: BTreeMap<&'a [u8; 32], &'a str>,
-    statements: Vec<SqlStatement<'a>>,
     /// The runs whose lease and position the statements check.
     checked: HashSet<i64>,
+    leases: Vec<SqlStatement<'a>>,
+    positions: Vec<SqlStatement<'a>>,
+    uses: Vec<SqlStatement<'a>>,
+    entries: Vec<SqlStatement<'a>>,
+    updates: Vec<SqlStatement<'a>>,
 }
 
 impl<'a> AppendStatements<'a> {
-    pub(crate) fn new() -> Self {
-        Self {
-            blobs: BTreeMap::new(),
-            statements: Vec::new(),
-            checked: HashSet::new(),
-        }
-    }
-
     /// Adds a batch of the run with this key, whose entries are numbered from `from`. `lease` finds a row while the run is leased.
     pub(crate) fn add(
         &mut self,
@@ -314,34 +311,42 @@ impl<'a> AppendStatements<'a> {
     ) {
         if self.checked.insert(run) {
             let position = vec![SqlValue::Integer(run), SqlValue::Integer(from)];
-            self.statements.push(lease);
-            self.statements
-                .push(SqlStatement::required(IS_AT, position));
+            self.leases.push(lease);
+            self.positions.push(SqlStatement::required(IS_AT, position));
         }
         for blob in &batch.blobs {
             self.blobs.insert(&blob.digest.0, &blob.json);
             let digest = SqlValue::Bytes(blob.digest.0.as_slice().into());
             let params = vec![SqlValue::Integer(run), digest];
-            self.statements.push(SqlStatement::new(INSERT_USE, params));
+            self.uses.push(SqlStatement::insertion(INSERT_USE, params));
         }
         for (number, row) in (from..).zip(&batch.rows) {
-            let insert = SqlStatement::new(INSERT_ENTRY, row.params(run, number));
-            self.statements.push(insert);
+            let params = row.params(run, number);
+            self.entries
+                .push(SqlStatement::insertion(INSERT_ENTRY, params));
         }
     }
 
     /// Adds the update of a run that one process has driven from its beginning.
     pub(crate) fn update_run(&mut self, run: i64, totals: &RunTotals) {
         let params = update_params(run, totals.done, totals);
-        self.statements.push(SqlStatement::new(UPDATE_RUN, params));
+        self.updates.push(SqlStatement::new(UPDATE_RUN, params));
     }
 
-    /// Returns the statements in the order in which [`insert_blobs`] and [`insert_batch`] execute them.
+    /// Returns the statements: the checks come before what they protect.
     pub(crate) fn finish(self) -> Vec<SqlStatement<'a>> {
         let blobs = self.blobs.into_iter().map(|(digest, json)| {
             let digest = SqlValue::Bytes(digest.as_slice().into());
-            SqlStatement::new(INSERT_BLOB, vec![digest, SqlValue::Text(json.into())])
+            let params = vec![digest, SqlValue::Text(json.into())];
+            SqlStatement::insertion(INSERT_BLOB, params)
         });
-        blobs.chain(self.statements).collect()
+        let parts = [
+            self.leases,
+            self.positions,
+            self.uses,
+            self.entries,
+            self.updates,
+        ];
+        blobs.chain(parts.into_iter().flatten()).collect()
     }
 }

@@ -71,6 +71,8 @@ pub struct PostgresServer {
     folder: TempDir,
     programs: PathBuf,
     port: u16,
+    /// The options of the file system in memory that the server has at [`PostgresServer::small_disk`].
+    small_disk: Option<String>,
     process: Option<Child>,
 }
 
@@ -81,12 +83,30 @@ impl PostgresServer {
     ///
     /// If the programs are missing, or the server does not start.
     pub fn start() -> io::Result<Self> {
+        Self::start_with(None)
+    }
+
+    /// Starts a server that has a file system of `size` bytes in memory, in a mount namespace of its own. It is there until the server ends.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`PostgresServer::start`]; if the programs `unshare` and `setpriv` are missing or have no right to mount it.
+    #[cfg(target_os = "linux")]
+    pub fn start_with_small_disk(size: u64) -> io::Result<Self> {
+        // The server refuses a folder of another user.
+        let owner = unprivileged().map(|(user, group)| format!(",uid={user},gid={group}"));
+        let owner = owner.unwrap_or_default();
+        Self::start_with(Some(format!("size={size},mode=700{owner}")))
+    }
+
+    fn start_with(small_disk: Option<String>) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix("planwright-pg").tempdir()?;
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let mut server = Self {
             folder,
             programs: programs()?,
             port,
+            small_disk,
             process: None,
         };
         own(server.folder.path())?;
@@ -133,7 +153,7 @@ impl PostgresServer {
 
     fn try_start(&mut self) -> io::Result<()> {
         let mut process = self
-            .command("postgres")
+            .server_command()
             .arg("-D")
             .arg(self.data())
             .args(["-p", &self.port.to_string()])
@@ -203,6 +223,43 @@ impl PostgresServer {
     /// Returns the folder of the server, for other files of the test.
     pub fn folder(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// Returns the path at which the server has its small disk.
+    pub fn small_disk(&self) -> PathBuf {
+        self.folder.path().join("small")
+    }
+
+    /// Returns the path at which this process finds the small disk of the server.
+    #[cfg(target_os = "linux")]
+    pub fn small_disk_from_here(&self) -> Option<PathBuf> {
+        let process = self.process.as_ref()?.id();
+        let disk = self.small_disk();
+        Some(Path::new(&format!("/proc/{process}/root")).join(disk.strip_prefix("/").ok()?))
+    }
+
+    fn server_command(&self) -> Command {
+        let Some(options) = &self.small_disk else {
+            return self.command("postgres");
+        };
+        let mut command = Command::new("/usr/bin/unshare");
+        command.current_dir(self.folder.path());
+        let server = match unprivileged() {
+            Some((user, group)) => {
+                format!("setpriv --reuid {user} --regid {group} --clear-groups")
+            }
+            // The server refuses to run as the administrator, also as that of a user namespace.
+            None => {
+                command.args(["--user", "--map-root-user"]);
+                "unshare --user --map-user=1000 --map-group=1000".to_owned()
+            }
+        };
+        let script = format!(
+            "mkdir -p small && mount -t tmpfs -o {options} tmpfs small && exec {server} \"$@\""
+        );
+        command.args(["--mount", "sh", "-c", &script, "sh"]);
+        command.arg(self.programs.join("postgres"));
+        command
     }
 
     fn data(&self) -> PathBuf {

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use planwright_testkit::fake_server::{self, Recorder};
 use planwright_testkit::listening::HttpServerProcess;
-use planwright_testkit::postgres::PostgresDatabase;
+use planwright_testkit::postgres::{PostgresDatabase, PostgresServer};
 use serde_json::{Value, json};
 
 use super::edge::message;
@@ -20,12 +20,12 @@ struct Replica {
 }
 
 impl Replica {
-    fn new(database: &PostgresDatabase) -> Self {
-        Self::with(database, "")
+    fn new(store: &str) -> Self {
+        Self::with(store, "")
     }
 
     /// A gateway with further settings.
-    fn with(database: &PostgresDatabase, settings: &str) -> Self {
+    fn with(store: &str, settings: &str) -> Self {
         let recorder = Recorder::new();
         let script = json!({
             "record": recorder.address(),
@@ -45,7 +45,7 @@ impl Replica {
         ));
         let token = behind.token("ada");
         let mut command = behind.command(&["--listen", "127.0.0.1:0"]);
-        command.env("PLANWRIGHT_STORE", database.url());
+        command.env("PLANWRIGHT_STORE", store);
         Self {
             listening: HttpServerProcess::start(command),
             recorder,
@@ -80,7 +80,7 @@ impl Replica {
     }
 
     /// Starts a plan whose first and last steps have effects, and returns the id of its run once its second step waits.
-    fn start_plan(&self, database: &PostgresDatabase) -> String {
+    fn start_plan(&self, store: &str) -> String {
         let plan = json!({"steps": [
             {"id": "begun", "tool": "note", "args": {"text": "begin"}},
             {"id": "waited", "tool": "wait", "after": ["begun"]},
@@ -96,7 +96,7 @@ impl Replica {
         let runs = self
             .behind
             .command_of(&["runs", "--format", "json"])
-            .env("PLANWRIGHT_STORE", database.url())
+            .env("PLANWRIGHT_STORE", store)
             .output()
             .unwrap();
         let runs: Value = serde_json::from_slice(&runs.stdout).unwrap();
@@ -140,8 +140,8 @@ impl Replica {
 #[test]
 fn a_run_of_a_killed_gateway_is_continued_by_another() {
     let database = PostgresDatabase::create().unwrap();
-    let (mut killed, other) = (Replica::new(&database), Replica::new(&database));
-    let run = killed.start_plan(&database);
+    let (mut killed, other) = (Replica::new(database.url()), Replica::new(database.url()));
+    let run = killed.start_plan(database.url());
     killed.listening.kill();
     // The outcome of the first step is known; a call that only reads is made again.
     assert_eq!(other.called(), "wait");
@@ -153,8 +153,8 @@ fn a_run_of_a_killed_gateway_is_continued_by_another() {
 #[test]
 fn a_gateway_that_was_stopped_calls_nothing_more_of_a_run_of_another() {
     let database = PostgresDatabase::create().unwrap();
-    let (mut stopped, other) = (Replica::new(&database), Replica::new(&database));
-    let run = stopped.start_plan(&database);
+    let (mut stopped, other) = (Replica::new(database.url()), Replica::new(database.url()));
+    let run = stopped.start_plan(database.url());
     stopped.signal("-STOP");
     assert_eq!(other.called(), "wait");
     // The answer waits for the gateway that is stopped.
@@ -176,13 +176,40 @@ fn a_gateway_that_was_stopped_calls_nothing_more_of_a_run_of_another() {
 #[test]
 fn a_gateway_that_ends_hands_its_runs_over() {
     let database = PostgresDatabase::create().unwrap();
-    let (mut ending, other) = (Replica::new(&database), Replica::new(&database));
-    let run = ending.start_plan(&database);
+    let (mut ending, other) = (Replica::new(database.url()), Replica::new(database.url()));
+    let run = ending.start_plan(database.url());
     ending.listening.terminate();
     assert_eq!(other.called(), "wait");
     other.recorder.release();
     assert_eq!(other.called(), "end");
     other.has_succeeded(&run);
+}
+
+#[test]
+fn a_gateway_without_its_server_refuses_plans_and_continues_its_runs_later() {
+    let mut server = PostgresServer::start().unwrap();
+    let mut gateway = Replica::new(&server.url());
+    let run = gateway.start_plan(&server.url());
+    server.kill();
+    let plan = json!({"steps": [{"id": "more", "tool": "note", "args": {"text": "more"}}]});
+    let refused = gateway.call("execute_plan", json!({"plan": plan}));
+    assert_eq!(refused["status"], "rejected", "{refused}");
+    let message = refused["message"].as_str().unwrap();
+    assert!(
+        message.starts_with("the run cannot be stored: the store `postgres://")
+            && message.contains("cannot be used: "),
+        "{message}"
+    );
+    // Its outcome, and the intent of the next call, wait for the server.
+    gateway.recorder.release();
+    server.start_again().unwrap();
+    // The plan that was refused has called nothing.
+    assert_eq!(gateway.called(), "end");
+    gateway.has_succeeded(&run);
+    let accepted = gateway.call("execute_plan", json!({"plan": plan}));
+    assert_eq!(accepted["status"], "succeeded", "{accepted}");
+    assert_eq!(gateway.called(), "more");
+    gateway.listening.terminate();
 }
 
 /// Many requests are allowed, and runs become tasks at once.
@@ -192,10 +219,10 @@ const TASKS: &str = "[serve]\ntask_after = '1ms'\nrate = '1000000/s'";
 fn a_task_that_was_cancelled_after_its_gateway_died_calls_nothing_more() {
     let database = PostgresDatabase::create().unwrap();
     let (mut killed, mut other) = (
-        Replica::with(&database, TASKS),
-        Replica::with(&database, TASKS),
+        Replica::with(database.url(), TASKS),
+        Replica::with(database.url(), TASKS),
     );
-    let run = killed.start_plan(&database);
+    let run = killed.start_plan(database.url());
     killed.listening.kill();
     other.ask("tasks/cancel", json!({"taskId": run}));
     other.task_is(&run, "cancelled");
@@ -211,8 +238,8 @@ fn a_task_that_was_cancelled_after_its_gateway_died_calls_nothing_more() {
 fn a_task_that_waits_for_input_still_waits_after_its_gateway_died() {
     let database = PostgresDatabase::create().unwrap();
     let (mut killed, other) = (
-        Replica::with(&database, TASKS),
-        Replica::with(&database, TASKS),
+        Replica::with(database.url(), TASKS),
+        Replica::with(database.url(), TASKS),
     );
     let plan = json!({"steps": [{"id": "a", "tool": "drop", "args": {"text": "a"}}]});
     let handle = killed.ask(
@@ -222,7 +249,7 @@ fn a_task_that_waits_for_input_still_waits_after_its_gateway_died() {
     let task = handle["taskId"].as_str().unwrap().to_owned();
     killed.task_is(&task, "input_required");
     // Once the other gateway has resumed a run, it has looked at the one before.
-    killed.start_plan(&database);
+    killed.start_plan(database.url());
     killed.listening.kill();
     assert_eq!(other.called(), "wait");
     // The servers of the other gateway are configured for its own folder, so its question has a digest of its own.
@@ -245,9 +272,9 @@ fn a_task_that_waits_for_input_still_waits_after_its_gateway_died() {
 fn a_client_has_its_limit_of_plans_over_all_gateways() {
     let database = PostgresDatabase::create().unwrap();
     let settings = "[serve]\nmax_plans = 1";
-    let one = Replica::with(&database, settings);
-    let other = Replica::with(&database, settings);
-    let run = one.start_plan(&database);
+    let one = Replica::with(database.url(), settings);
+    let other = Replica::with(database.url(), settings);
+    let run = one.start_plan(database.url());
     let plan = json!({"steps": [{"id": "more", "tool": "note", "args": {"text": "more"}}]});
     let refused = other.call("execute_plan", json!({"plan": plan}));
     let error = refused["message"].as_str().unwrap_or_default();
@@ -271,8 +298,8 @@ fn a_client_has_its_rate_over_all_gateways() {
     let database = PostgresDatabase::create().unwrap();
     let settings = "[serve]\nrate = '4/h'";
     let replicas = [
-        Replica::with(&database, settings),
-        Replica::with(&database, settings),
+        Replica::with(database.url(), settings),
+        Replica::with(database.url(), settings),
     ];
     let statuses: Vec<u16> = (0..6)
         .map(|request| {
