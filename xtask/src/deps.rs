@@ -105,6 +105,11 @@ const LAYERS: &[Layer] = &[
         tests_may_use: &["planwright-postgres", "planwright-testkit"],
     },
     Layer {
+        name: "planwright-lsp",
+        may_use: &["planwright"],
+        tests_may_use: &["planwright-testkit"],
+    },
+    Layer {
         name: "planwright-web",
         may_use: &["planwright"],
         tests_may_use: &["planwright-testkit"],
@@ -114,6 +119,7 @@ const LAYERS: &[Layer] = &[
         may_use: &[
             "planwright",
             "planwright-core",
+            "planwright-lsp",
             "planwright-mcp",
             "planwright-postgres",
             "planwright-restate",

@@ -138,6 +138,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Flow(arguments) => {
                 interruptible(inspect::flow::flow(&arguments, printer)).await
             }
+            Command::Lsp(arguments) => interruptible(inspect::lsp::lsp(&arguments, printer)).await,
             Command::Show(arguments) => {
                 interruptible(inspect::commands::show(&arguments, printer)).await
             }

@@ -13,7 +13,7 @@ use super::{
     CreateArguments, DatesArguments, DeleteArguments, DiffArguments, DoctorArguments,
     DrainArguments, EngineArguments, ExplainArguments, ExportArguments, FlowArguments,
     FlowSwitches, GuardArguments, HealthArguments, ImportArguments, InitArguments, ListArguments,
-    LoginArguments, LogsArguments, ManArguments, PassphraseArguments, PlanArguments,
+    LoginArguments, LogsArguments, LspArguments, ManArguments, PassphraseArguments, PlanArguments,
     PruneArguments, RejectArguments, ReplayArguments, ResumeArguments, RunFormat,
     RunOutputArguments, RunsArguments, SaveArguments, ServeArguments, ServersArguments,
     ShowArguments, StoreArguments, TokenArguments, ToolArguments, ToolsArguments, UiArguments,
@@ -138,6 +138,13 @@ pub(crate) enum Command {
     ///
     /// Exit status: 0 no violations or only warnings, 2 usage, 3 the policy denies the plan or the plan has errors, 4 a step would ask for approval.
     Flow(FlowArguments),
+    /// Help an editor with plans: a language server over standard input and output.
+    ///
+    /// Diagnostics, hover, completion, navigation, renaming of steps and safe fixes, for plans as JSON and in lines. The tools are those of
+    /// `check`, and are read again whenever their files change. Nothing is called.
+    ///
+    /// Exit status: 0 the editor ended it, 2 usage, 70 the editor broke the protocol.
+    Lsp(LspArguments),
     /// Draw a plan, or a stored run with the status of each step.
     ///
     /// A run is selected by its id, an id prefix, or its position: `@1`, the default, is the newest run of this project. Files and saved

@@ -111,6 +111,20 @@ impl FlowSwitches {
     }
 }
 
+/// `lsp`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct LspArguments {
+    #[command(flatten)]
+    pub(crate) tools: ToolArguments,
+    #[command(flatten)]
+    pub(crate) flow: FlowSwitches,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+    /// Over standard input and output. This is the only transport; many editors write the flag.
+    #[arg(help_heading = OPTIONS, long)]
+    stdio: bool,
+}
+
 /// `flow`
 #[derive(Args, Clone, Debug)]
 pub(crate) struct FlowArguments {

@@ -16,8 +16,7 @@ pub(crate) use command::{
 };
 pub(crate) use engine_options::{EngineArguments, GuardArguments};
 pub(crate) use inspect::{
-    CheckArguments, ConfigArguments, ConvertArguments, DatesArguments, DrawingFormat,
-    ExplainArguments, FlowArguments, FlowSwitches, ShowArguments, TimeArguments, ToolsArguments,
+    CheckArguments, ConfigArguments, ConvertArguments, DatesArguments, DrawingFormat, ExplainArguments, FlowArguments, FlowSwitches, LspArguments, ShowArguments, TimeArguments, ToolsArguments,
 };
 pub(crate) use planning::{
     AdaptArguments, AskArguments, ChatArguments, CreateArguments, ModelArguments,

@@ -17,7 +17,7 @@ const SUBJECTS: &[(&str, &[&str])] = &[
     (
         "Plans",
         &[
-            "check", "explain", "flow", "show", "convert", "save", "list", "delete",
+            "check", "explain", "flow", "lsp", "show", "convert", "save", "list", "delete",
         ],
     ),
     (

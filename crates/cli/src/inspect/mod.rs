@@ -5,3 +5,4 @@ pub(crate) mod commands;
 pub(crate) mod convert;
 pub(crate) mod explain;
 pub(crate) mod flow;
+pub(crate) mod lsp;

@@ -5,6 +5,7 @@ mod context;
 mod dependencies;
 mod digest;
 mod initial_types;
+mod inspection;
 mod passes;
 mod pipeline;
 mod reporter;
@@ -19,6 +20,7 @@ pub use context::{
     AllowList, CheckContext, Library, Limits, Policy, Release, Releases, StageRule, ToolRule,
 };
 pub use dependencies::dependencies;
+pub use inspection::{Inspection, StepTypes, inspect};
 pub use passes::positional::name_arguments;
 pub use pipeline::{check, check_without_inputs};
 pub use tool_mismatch::ToolMismatch;

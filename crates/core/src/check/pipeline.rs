@@ -38,7 +38,7 @@ pub fn check_without_inputs(plan: Plan, context: &CheckContext<'_>) -> Diagnosti
     diagnostics
 }
 
-fn check_as(
+pub(super) fn check_as(
     role: PlanRole,
     plan: Plan,
     context: &CheckContext<'_>,
@@ -110,7 +110,7 @@ fn joined(mut plan: Plan, more: Plan) -> Plan {
     plan
 }
 
-fn check_plan(
+pub(super) fn check_plan(
     mut plan: Plan,
     parent: ParentScope<'_>,
     session: &mut CheckSession<'_>,
@@ -264,7 +264,7 @@ fn with_flow(
 }
 
 /// Returns the position of each id; of duplicate ids, the first.
-fn step_ids(plan: &Plan) -> HashMap<StepId, u32, Hashing> {
+pub(super) fn step_ids(plan: &Plan) -> HashMap<StepId, u32, Hashing> {
     let mut ids = HashMap::with_capacity_and_hasher(plan.steps.len(), Hashing::default());
     for (index, step) in (0_u32..).zip(&plan.steps) {
         // A duplicate id is reported by the name pass.
@@ -276,7 +276,7 @@ fn step_ids(plan: &Plan) -> HashMap<StepId, u32, Hashing> {
 /// Resolves the names in each step: its tool, its dependencies, and the positions of the steps that it reads, which are
 /// stored in its reads, so that a run need not look up ids. Expressions are shared between plans, so their reads keep using
 /// ids; sub-plans are resolved when they are checked. Returns the kinds of all reads as well.
-fn resolve_steps(
+pub(super) fn resolve_steps(
     plan: &mut Plan,
     ids: &HashMap<StepId, u32, Hashing>,
     writers: &SlotWriters,

@@ -213,7 +213,7 @@ impl<'a> TypeInference<'a> {
     }
 
     /// Returns the type of the items of the step's `for_each`.
-    fn item_type(&self, step: Option<u32>) -> Type {
+    pub(super) fn item_type(&self, step: Option<u32>) -> Type {
         let Some(index) = step else { return Type::Any };
         let Some(for_each) = self
             .resolved

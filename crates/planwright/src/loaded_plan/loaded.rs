@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use planwright_core::check::{
-    CheckContext, CheckedPlan, Library, Limits, Policy, check, check_without_inputs,
+    CheckContext, CheckedPlan, Inspection, Library, Limits, Policy, check, check_without_inputs, inspect,
 };
 use planwright_core::flow::{RecalledLabels, StepLabels};
 use planwright_core::plan::{
@@ -302,6 +302,21 @@ impl LoadedPlan {
         }
         self.check_proposal(catalog, policy);
         self
+    }
+
+    /// Like [`check_without_inputs`](Self::check_without_inputs), and returns everything that is known about the plan as well: `None` for a
+    /// text that is no plan.
+    pub fn inspect(mut self, catalog: &Catalog, policy: &Policy) -> (Self, Option<Inspection>) {
+        let inspection = self.plan.clone().map(|plan| {
+            let policy = self.limited(policy);
+            inspect(plan, &self.context(catalog, &policy))
+        });
+        if let Some(inspection) = &inspection {
+            let is_unreadable = self.diagnostics.has_errors();
+            self.add(inspection.diagnostics.clone(), is_unreadable);
+        }
+        self.check_proposal(catalog, policy);
+        (self, inspection)
     }
 
     /// Checks the plan that the advice spells, and adds its diagnostics, so that a reader finds all of them at once.

@@ -54,32 +54,35 @@ pub(crate) async fn watch(
             printer.status(&format!("watching {files}; Ctrl-C ends"));
         }
         tokio::select! {
-            changed = changed(arguments, &checked) => changed?,
+            changed = changed(&checked, || states(arguments)) => changed?,
             _ = &mut signal => return Ok(last),
         }
     }
 }
 
 /// The states of the files. A file that does not exist has none.
-type FileStates = BTreeMap<PathBuf, Option<FileState>>;
+pub(crate) type FileStates = BTreeMap<PathBuf, Option<FileState>>;
 
 /// The state of a file: time of its last change, length, and its number, which differs if another file took its place.
 type FileState = (SystemTime, u64, u64);
 
-/// Waits until the state of a file differs from that in `checked`.
-async fn changed(arguments: &CheckArguments, checked: &FileStates) -> Result<(), CommandError> {
+/// Waits until the state of a file, as `states` reads it, differs from that in `checked`.
+pub(crate) async fn changed(
+    checked: &FileStates,
+    states: impl Fn() -> Result<FileStates, CommandError>,
+) -> Result<(), CommandError> {
     let mut clock = tokio::time::interval(INTERVAL);
     loop {
         clock.tick().await;
-        if states(arguments)? != *checked {
+        if states()? != *checked {
             break;
         }
     }
     // An editor may write a file in several parts.
-    let mut before = states(arguments)?;
+    let mut before = states()?;
     loop {
         clock.tick().await;
-        let now = states(arguments)?;
+        let now = states()?;
         if now == before {
             return Ok(());
         }
@@ -103,11 +106,16 @@ fn states(arguments: &CheckArguments) -> Result<FileStates, CommandError> {
         files.extend(entries.map(|entry| entry.path()));
         files.push(folder.clone());
     }
+    Ok(states_of(files))
+}
+
+/// The states of `files`.
+pub(crate) fn states_of(files: Vec<PathBuf>) -> FileStates {
     let states = files.into_iter().map(|file| {
         let state = state(&file);
         (file, state)
     });
-    Ok(states.collect())
+    states.collect()
 }
 
 fn state(file: &Path) -> Option<FileState> {

@@ -1,0 +1,8 @@
+//! What an editor shows and does.
+
+pub(crate) mod actions;
+pub(crate) mod completion;
+pub(crate) mod hover;
+pub(crate) mod navigation;
+pub(crate) mod paths;
+pub(crate) mod shown_type;
