@@ -185,6 +185,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ),
     ("jsonc-parser", &["planwright-mcp", "planwright-cli"]),
     ("jsonschema", &["planwright-core"]),
+    ("jsonwebtoken", &["planwright-serve"]),
     ("miette", &["planwright-cli"]),
     ("mimalloc", &["planwright-cli", "planwright-bench"]),
     ("opentelemetry", &["planwright", "planwright-serve"]),
@@ -200,8 +201,14 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ),
     (
         "reqwest",
-        &["planwright-mcp", "planwright-planner", "planwright-restate"],
+        &[
+            "planwright-mcp",
+            "planwright-planner",
+            "planwright-restate",
+            "planwright-serve",
+        ],
     ),
+    ("ring", &["planwright-serve"]),
     ("restate-sdk", &["planwright-restate"]),
     (
         "rustls",
@@ -210,6 +217,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
             "planwright-planner",
             "planwright-postgres",
             "planwright-restate",
+            "planwright-serve",
             "planwright",
         ],
     ),

@@ -257,7 +257,7 @@ async fn over_http(
     // In a separate task, so that the checks of its plans do not delay connections. Without tokens there is one client, the local
     // user, who resumes runs by hand, so that nothing is taken over.
     let taking_over = clients.map(|clients| {
-        let task = host.take_over(move |client| clients.has(client));
+        let task = host.take_over(move |client| clients.groups(client));
         tokio::spawn(task)
     });
     let watching = async {

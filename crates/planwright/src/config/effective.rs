@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use planwright_core::check::Policy;
+use planwright_core::check::{AllowList, Policy, ToolRule};
 use planwright_core::flow::FlowPolicy;
 use planwright_core::plan::ExternalValue;
 use planwright_core::{Catalog, Tool, Value};
@@ -15,7 +15,7 @@ use super::dates::DatesSettings;
 use super::external_values::{ConfigPlace, OutsideRules};
 use super::flow::FlowRules;
 use super::model::ModelSettings;
-use super::serve::{Retention, Serve};
+use super::serve::{self, ClientIdentity, ClientPolicy, ClientRules, Retention, Serve};
 use super::setting::List;
 use super::source::ConfigSource;
 use super::stages::Stage;
@@ -37,6 +37,7 @@ pub struct Config {
     pub(super) outside: OutsideRules,
     pub(super) stages: Vec<Stage>,
     pub(super) serve: Serve,
+    clients: Vec<Arc<ClientRules>>,
     retention: Retention,
     pub(super) telemetry: TelemetrySettings,
     pub(super) model: ModelSettings,
@@ -157,6 +158,30 @@ impl Config {
         &self.serve
     }
 
+    /// Returns the rules for a client of `serve --listen`, which narrow the rest of the configuration.
+    pub fn client_policy(&self, client: &ClientIdentity) -> ClientPolicy {
+        ClientPolicy::of(&self.clients, client)
+    }
+
+    /// Returns the bounds of the runs of a client, with the places that set them.
+    pub fn client_bounds(&self, client: &ClientPolicy) -> Vec<Setting> {
+        let mut guards = self.guards.clone();
+        client.narrow(&mut guards);
+        budgets::settings(&guards)
+    }
+
+    /// Returns the rule below `[tools]` that forbids a tool to all, with its place.
+    pub fn forbidding_rule(&self, tool: &Tool) -> Option<String> {
+        let place = |set_in: Option<&Arc<str>>| super::setting::place_of(set_in);
+        let denies = |rule: &&ToolRule| rule.pattern.covers(tool);
+        if let Some(rule) = self.tools.deny.iter().find(denies) {
+            return Some(format!("`deny` in {}", place(rule.set_in.as_ref())));
+        }
+        let omits = |list: &&AllowList| !list.tools.iter().any(|pattern| pattern.covers(tool));
+        let list = self.tools.allow.iter().find(omits)?;
+        Some(format!("`allow` in {}", place(list.set_in.as_ref())))
+    }
+
     /// Returns the time and the size for which `serve` stores runs.
     pub fn retention(&self) -> &Retention {
         &self.retention
@@ -189,6 +214,7 @@ impl Config {
         }
         self.outside.add(&file.env, &file.secrets, text);
         self.serve.add(&file.serve, text);
+        serve::add_clients(&mut self.clients, &file.clients, text);
         self.retention.add(&file.store, text);
         self.telemetry.add(&file.telemetry, text);
         self.model.add(&file.model, text);
@@ -222,6 +248,7 @@ impl Config {
         self.list_outside(&mut list);
         self.list_stages(&mut list);
         self.serve.list(&mut list);
+        serve::list_clients(&self.clients, &mut list);
         self.retention.list(&mut list);
         self.telemetry.list(&mut list);
         self.model.list(&mut list);

@@ -16,7 +16,7 @@ use super::dates::DatesTable;
 use super::external_values::{SecretTables, ToolsByName};
 use super::flow::FlowTable;
 use super::model::ModelTable;
-use super::serve::{ServeTable, StoreTable};
+use super::serve::{ClientTables, ServeTable, StoreTable};
 use super::setting::{ConfigText, Origin, line_of};
 use super::stages::StageTables;
 use super::telemetry::TelemetryTable;
@@ -79,6 +79,7 @@ impl ConfigSource {
             .chain(external_values::issues(&file.secrets, text))
             .chain(stages::issues(&file.stages))
             .chain(serve::issues(&file.serve, text))
+            .chain(serve::client_issues(&file.clients, text))
             .chain(serve::store_issues(&file.store, text))
             .chain(telemetry::issues(&file.telemetry, text))
             .chain(model::issues(&file.model, text));
@@ -269,6 +270,9 @@ pub(super) struct ConfigFile {
     pub(super) stages: StageTables,
     /// The limits of `serve` for its clients, and its HTTP server.
     pub(super) serve: ServeTable,
+    /// Rules for some clients of `serve --listen`, by names of your choice.
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, super::serve::ClientTable>"))]
+    pub(super) clients: ClientTables,
     /// The time and the size for which `serve` stores runs.
     pub(super) store: StoreTable,
     /// The collector of spans and metrics.
