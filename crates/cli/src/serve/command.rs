@@ -21,7 +21,7 @@ use crate::planning::{dates, model};
 use crate::runs::store;
 use crate::serve::page::ServedPage;
 use crate::serve::ui::GRACE;
-use crate::serve::{token, ui, view};
+use crate::serve::{explain, token, ui, view};
 use crate::setup::settings::{self, Settings};
 use crate::system::signals::Signals;
 use crate::system::{environment, telemetry};
@@ -40,6 +40,9 @@ pub(crate) async fn serve(
 ) -> Result<Exit, CommandError> {
     arguments.check()?;
     let Settings { config, .. } = settings::load(Path::new("."))?;
+    if let Some(client) = &arguments.explain {
+        return explain::explain(client, arguments, config, printer).await;
+    }
     let telemetry = telemetry::open(&config)?;
     let signals = Signals::new()?;
     let (toolbox, servers) = Toolbox::without_servers(&arguments.tools, true, printer)?;
