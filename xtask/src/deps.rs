@@ -191,6 +191,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ),
     ("jsonc-parser", &["planwright-mcp", "planwright-cli"]),
     ("jsonschema", &["planwright-core"]),
+    ("jsonwebtoken", &["planwright-serve"]),
     ("miette", &["planwright-cli"]),
     ("mimalloc", &["planwright-cli", "planwright-bench"]),
     ("opentelemetry", &["planwright", "planwright-serve"]),
@@ -206,8 +207,14 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ),
     (
         "reqwest",
-        &["planwright-mcp", "planwright-planner", "planwright-restate"],
+        &[
+            "planwright-mcp",
+            "planwright-planner",
+            "planwright-restate",
+            "planwright-serve",
+        ],
     ),
+    ("ring", &["planwright-serve"]),
     ("restate-sdk", &["planwright-restate"]),
     (
         "rustls",
@@ -216,6 +223,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
             "planwright-planner",
             "planwright-postgres",
             "planwright-restate",
+            "planwright-serve",
             "planwright",
         ],
     ),

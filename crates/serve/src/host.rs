@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use planwright::Planwright;
+use planwright::config::ClientPolicy;
 use planwright::service::Tools;
 use planwright_core::Lookup;
 use planwright_core::check::Policy;
@@ -18,11 +19,12 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinError;
 
+use crate::access::identity::{identity_of, name_of};
 use crate::plans::writer::CreatedPlans;
 use crate::runs::registry::RunRegistry;
 use crate::settings::{GatewayMode, GatewaySettings};
 use crate::stages::Stages;
-use crate::tools::snapshot::{SnapshotCache, ToolSnapshot};
+use crate::tools::snapshot::{NarrowedSnapshots, SnapshotCache, ToolSnapshot};
 use crate::view::ViewTokens;
 
 /// The host that runs the plans of clients.
@@ -35,6 +37,7 @@ pub struct PlanHost {
     pub(crate) runs: Arc<RunRegistry>,
     pub(crate) created_plans: CreatedPlans,
     snapshots: SnapshotCache,
+    narrowed: NarrowedSnapshots,
     stages: Mutex<HashMap<ClientId, Stages>>,
     pub(crate) exposed: ExposedSessions,
     pub(crate) view_tokens: OnceLock<ViewTokens>,
@@ -63,6 +66,7 @@ impl PlanHost {
             runs: Arc::default(),
             created_plans: CreatedPlans::default(),
             snapshots: SnapshotCache::default(),
+            narrowed: NarrowedSnapshots::default(),
             stages: Mutex::default(),
             exposed: ExposedSessions::default(),
             view_tokens: OnceLock::new(),
@@ -83,7 +87,7 @@ impl PlanHost {
         self.is_ending.load(Ordering::Acquire)
     }
 
-    /// Returns the tools that plans may call now.
+    /// Returns the tools that plans of all clients may call now, before the rules for single clients.
     pub(crate) fn tool_snapshot(&self) -> Arc<ToolSnapshot> {
         let view = self.upstreams.view();
         if let Some(latest) = self.snapshots.latest(&view) {
@@ -93,24 +97,48 @@ impl PlanHost {
         in_place(|| self.snapshots.of(&view, &self.settings))
     }
 
-    /// Returns the tools that plans may call, once all servers are ready or `grace` has passed since they were started first.
-    pub(crate) async fn settled_tools(&self, grace: Duration) -> Arc<ToolSnapshot> {
-        self.upstreams.settled_within(grace).await;
-        self.tool_snapshot()
+    /// Returns the tools that plans of a client may call now.
+    pub(crate) fn tools_of(&self, client: &GatewayClient) -> Arc<ToolSnapshot> {
+        self.narrowed
+            .of(self.tool_snapshot(), &self.client_policy(client))
     }
 
-    /// Returns the tools that plans may call. Waits for starting servers only if one of `names` is still unknown.
+    /// Returns the rules for a client, which narrow those for all.
+    pub(crate) fn client_policy(&self, client: &GatewayClient) -> ClientPolicy {
+        identity_of(client)
+            .map(|identity| self.settings.config.client_policy(&identity))
+            .unwrap_or_default()
+    }
+
+    /// Returns true if a client sees, resumes and cancels the runs of `owner`: its own, and those that its rules name.
+    pub(crate) fn sees_runs_of(&self, client: &GatewayClient, owner: &ClientId) -> bool {
+        *owner == client.id
+            || name_of(owner).is_some_and(|name| self.client_policy(client).sees_runs_of(&name))
+    }
+
+    /// Returns the tools that plans of a client may call, once all servers are ready or `grace` has passed since they were started first.
+    pub(crate) async fn settled_tools(
+        &self,
+        client: &GatewayClient,
+        grace: Duration,
+    ) -> Arc<ToolSnapshot> {
+        self.upstreams.settled_within(grace).await;
+        self.tools_of(client)
+    }
+
+    /// Returns the tools that plans of a client may call. Waits for starting servers only if one of `names` is still unknown.
     pub(crate) async fn settled_tools_for(
         &self,
+        client: &GatewayClient,
         names: &[&str],
         grace: Duration,
     ) -> Arc<ToolSnapshot> {
-        let snapshot = self.tool_snapshot();
+        let snapshot = self.tools_of(client);
         let is_found = |name: &&str| matches!(snapshot.catalog.find(name), Lookup::Found(_));
         if names.iter().all(is_found) {
             return snapshot;
         }
-        self.settled_tools(grace).await
+        self.settled_tools(client, grace).await
     }
 
     /// Returns the reasons why tools of servers are missing.
@@ -136,7 +164,8 @@ impl PlanHost {
 
     /// Returns the rules for plans and calls of a client.
     pub(crate) fn policy(&self, client: &GatewayClient) -> Policy {
-        let mut policy = self.settings.config.restrict(Policy::new());
+        let policy = self.settings.config.restrict(Policy::new());
+        let mut policy = self.client_policy(client).restrict(policy);
         if let Some(flow) = &mut policy.flow
             && self.is_exposed(client)
         {

@@ -2,6 +2,9 @@
 //!
 //! [`PlanHost`] implements the gateway's tools; [`Gateway`](planwright_mcp::gateway::Gateway) speaks the protocol for it.
 
+/// Access of clients: OAuth access tokens, and the rules for clients.
+mod access;
+
 /// The tools of other systems instead of ours.
 mod compat;
 
@@ -41,6 +44,7 @@ mod tools;
 /// The page of runs inside clients that show views.
 mod view;
 
+pub use access::claimed_identity;
 pub use host::PlanHost;
 pub use http::{
     HttpServer, HttpSettings, Metrics, PageRoutes, SessionClient, TokenClients, listen_address,

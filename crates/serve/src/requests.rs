@@ -59,6 +59,10 @@ impl Host for PlanHost {
         own || name == MOVE_TO_STAGE && !self.settings.config.stages().is_empty()
     }
 
+    fn knows(&self, client: &GatewayClient, tool: &Tool) -> bool {
+        self.client_policy(client).hiding_rule(tool).is_none()
+    }
+
     fn allows(&self, client: &GatewayClient, tool: &Tool) -> Result<(), UpstreamError> {
         // The client calls such a tool for a view that it shows, not for its model.
         let shown = (tool.for_views && client.supports_views()).then(|| Tool {
@@ -106,7 +110,10 @@ impl Host for PlanHost {
             let mut asked = configured
                 .get(&tool.server, &tool.name)
                 .map_or(tool.clone(), |tool| Tool::clone(tool));
-            let is_ruled = rules.asks_about(&tool) || verdicts.reason(&tool).is_some();
+            let client_reason = self.client_policy(&client).approval_reason(&tool);
+            let is_ruled = rules.asks_about(&tool)
+                || client_reason.is_some()
+                || verdicts.reason(&tool).is_some();
             // Calls of destructive tools need an approval here as well, if the client can show a form.
             let is_asked = asked.needs_approval() && client.supports_forms();
             let refused = |error: BadRequest| UpstreamError::new(UpstreamError::INVALID, error.0);
@@ -119,6 +126,10 @@ impl Host for PlanHost {
             if let Some(reason) = objection {
                 asked.approval = true;
                 asked.approval_reason = Some(reason);
+            }
+            if client_reason.is_some() {
+                asked.approval = true;
+                asked.approval_reason = client_reason;
             }
             verdicts.apply(&mut asked);
             let agreed = self

@@ -178,7 +178,7 @@ pub(super) fn hash(token: &str) -> [u8; 32] {
     clippy::disallowed_methods,
     reason = "the command line knows what time it is"
 )]
-fn now() -> SystemTime {
+pub(crate) fn now() -> SystemTime {
     SystemTime::now()
 }
 

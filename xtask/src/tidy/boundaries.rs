@@ -36,6 +36,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
         ],
     ),
     ("jsonschema", &["crates/core/src/schema/"]),
+    ("jsonwebtoken", &["crates/serve/src/access/"]),
     (
         "jsonc_parser",
         &["crates/mcp/src/config/", "crates/cli/src/setup/wrap/"],
@@ -62,8 +63,10 @@ const ONLY_IN: &[(&str, &[&str])] = &[
             "crates/mcp/",
             "crates/planner/src/model/providers/",
             "crates/restate/src/client.rs",
+            "crates/serve/src/access/issuer.rs",
         ],
     ),
+    ("ring", &["crates/serve/src/access/"]),
     (
         "rmcp",
         &[
@@ -81,6 +84,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
             "crates/planwright/src/telemetry/",
             "crates/postgres/src/server.rs",
             "crates/restate/src/client.rs",
+            "crates/serve/src/access/issuer.rs",
         ],
     ),
     (

@@ -44,6 +44,13 @@ pub(crate) struct ServeArguments {
     /// with its token and sees its own runs; otherwise it is the page of `planwright ui`, for this machine only.
     #[arg(help_heading = OPTIONS, long, conflicts_with = "no_store")]
     pub(crate) ui: bool,
+    /// Show the rules that apply to a client, with its tools and budgets, and serve nothing: `token:NAME`, `subject:NAME`, or the claims
+    /// of an access token as JSON.
+    #[arg(help_heading = OPTIONS, long, value_name = "CLIENT", conflicts_with_all = ["listen", "ui"])]
+    pub(crate) explain: Option<String>,
+    /// The format of the explanation.
+    #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text, requires = "explain")]
+    pub(crate) format: Format,
 }
 
 /// `health`

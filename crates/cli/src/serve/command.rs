@@ -21,7 +21,7 @@ use crate::planning::{dates, model};
 use crate::runs::store;
 use crate::serve::page::ServedPage;
 use crate::serve::ui::GRACE;
-use crate::serve::{token, ui, view};
+use crate::serve::{explain, token, ui, view};
 use crate::setup::settings::{self, Settings};
 use crate::system::signals::Signals;
 use crate::system::{environment, telemetry};
@@ -40,6 +40,9 @@ pub(crate) async fn serve(
 ) -> Result<Exit, CommandError> {
     arguments.check()?;
     let Settings { config, .. } = settings::load(Path::new("."))?;
+    if let Some(client) = &arguments.explain {
+        return explain::explain(client, arguments, config, printer).await;
+    }
     let telemetry = telemetry::open(&config)?;
     let signals = Signals::new()?;
     let (toolbox, servers) = Toolbox::without_servers(&arguments.tools, true, printer)?;
@@ -257,7 +260,7 @@ async fn over_http(
     // In a separate task, so that the checks of its plans do not delay connections. Without tokens there is one client, the local
     // user, who resumes runs by hand, so that nothing is taken over.
     let taking_over = clients.map(|clients| {
-        let task = host.take_over(move |client| clients.has(client));
+        let task = host.take_over(move |client| clients.groups(client));
         tokio::spawn(task)
     });
     let watching = async {

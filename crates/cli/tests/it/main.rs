@@ -5,6 +5,7 @@ mod call;
 mod cases;
 mod chat;
 mod checking;
+mod client_explanation;
 mod code_pages;
 #[cfg(unix)]
 mod completion;

@@ -105,6 +105,18 @@ impl Catalog {
         catalog
     }
 
+    /// Returns the catalog with the tools that `keep` selects. The other names stay those of their servers.
+    #[must_use]
+    pub fn filtered(&self, keep: impl Fn(&Tool) -> bool) -> Self {
+        let mut catalog = Self::new();
+        catalog.servers = self.servers.clone();
+        catalog.extraction.clone_from(&self.extraction);
+        for tool in self.tools().filter(|tool| keep(tool)) {
+            catalog.add(Tool::clone(tool));
+        }
+        catalog
+    }
+
     /// Returns the tool `name` of `server`.
     pub fn get(&self, server: &str, name: &str) -> Option<&Arc<Tool>> {
         if is_extraction_name(server, name)

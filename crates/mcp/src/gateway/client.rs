@@ -41,6 +41,10 @@ impl fmt::Display for ClientId {
     }
 }
 
+/// The groups of a client, which an HTTP server puts into the request's extensions beside its [`ClientId`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClientGroups(pub Arc<[Arc<str>]>);
+
 /// The HTTP header with the session of a request.
 pub(super) const SESSION_HEADER: &str = "mcp-session-id";
 
@@ -57,6 +61,8 @@ const REQUEST_CAPABILITIES: &[(&str, &str)] = &[
 pub struct GatewayClient {
     /// The identity of the client.
     pub id: ClientId,
+    /// The groups of the client, if its HTTP request states some.
+    pub groups: Arc<[Arc<str>]>,
     /// The client's session, if it has one over HTTP.
     pub session: Option<Arc<str>>,
     /// The client's revision of MCP, such as `2026-07-28`.
@@ -70,6 +76,7 @@ impl GatewayClient {
     pub fn new(id: ClientId) -> Self {
         Self {
             id,
+            groups: Arc::default(),
             session: None,
             revision: ProtocolVersion::LATEST.as_str().to_owned(),
             capabilities: Value::empty_object(),
@@ -86,7 +93,8 @@ impl GatewayClient {
             .and_then(|capabilities| serde_json::to_value(capabilities).ok())
             .map_or_else(Value::empty_object, Value::from);
         Self {
-            id: identity(context),
+            id: extension(context).unwrap_or_else(ClientId::local),
+            groups: extension::<ClientGroups>(context).unwrap_or_default().0,
             // Later revisions have no sessions, whatever a header says.
             session: session(context).filter(|_| revision < ProtocolVersion::V_2026_07_28),
             revision: revision.as_str().to_owned(),
@@ -148,14 +156,10 @@ impl GatewayClient {
     }
 }
 
-/// Returns the identity in the HTTP request.
-fn identity(context: &RequestContext<RoleServer>) -> ClientId {
-    context
-        .extensions
-        .get::<http::request::Parts>()
-        .and_then(|parts| parts.extensions.get::<ClientId>())
-        .cloned()
-        .unwrap_or_else(ClientId::local)
+/// Returns an extension of the HTTP request.
+fn extension<T: Clone + Send + Sync + 'static>(context: &RequestContext<RoleServer>) -> Option<T> {
+    let parts = context.extensions.get::<http::request::Parts>()?;
+    parts.extensions.get::<T>().cloned()
 }
 
 /// Returns the session in the HTTP request.

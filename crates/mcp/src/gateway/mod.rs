@@ -16,7 +16,7 @@ mod state;
 mod suspended;
 mod transport;
 
-pub use client::{ClientId, GatewayClient};
+pub use client::{ClientGroups, ClientId, GatewayClient};
 pub use handler::forwarding::request_until_complete;
 pub use state::{
     CALL_GRACE, Gateway, Host, HostCall, NOTIFIED_CLIENT_GRACE, PassthroughMode, SuspendedCall,

@@ -45,6 +45,12 @@ pub trait Host: Send + Sync + 'static {
         false
     }
 
+    /// Returns false if a tool of a server is unknown to this client in passthrough mode.
+    fn knows(&self, client: &GatewayClient, tool: &Tool) -> bool {
+        let _ = (client, tool);
+        true
+    }
+
     /// Checks that this client may see and call a tool of a server in passthrough mode.
     ///
     /// # Errors

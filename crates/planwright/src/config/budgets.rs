@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use planwright_core::{ToolPattern, Value};
 use planwright_engine::{Bound, Guards, Rate};
+use planwright_format::SettingV1;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -182,6 +183,42 @@ pub(super) fn add(
     } = runaway;
     lower(&mut guards.same_call, same_call.as_ref().map(whole));
     lower(&mut guards.same_rounds, same_rounds.as_ref().map(whole));
+}
+
+/// Lowers `guards` to those of `other`.
+pub(super) fn narrow(guards: &mut Guards, other: &Guards) {
+    for bound in RUN_BOUNDS {
+        match &bound.field {
+            BoundField::Count(field) => {
+                // Without a bound of its own, a run has this one.
+                let default = if bound.key == "budgets.written_bytes" {
+                    Guards::WRITTEN_BYTES
+                } else {
+                    u64::MAX
+                };
+                let is_bounded = (field.get)(guards).is_some();
+                let lower_one = (field.get)(other).cloned();
+                let lower_one = lower_one.filter(|bound| is_bounded || bound.limit <= default);
+                lower((field.slot)(guards), lower_one);
+            }
+            BoundField::Time(field) => {
+                lower((field.slot)(guards), (field.get)(other).cloned());
+            }
+        }
+    }
+    guards.tools.extend(other.tools.iter().cloned());
+    guards.servers.extend(other.servers.iter().cloned());
+    for (server, rate) in &other.rates {
+        add_rate(guards, server, rate.clone());
+    }
+}
+
+/// Returns the settings of the bounds that are set, in the order of the reference.
+pub(super) fn settings(guards: &Guards) -> Vec<SettingV1> {
+    let mut all = List::default();
+    list(guards, &mut all);
+    all.0.retain(|setting| !setting.value.is_null());
+    all.0
 }
 
 /// Adds a rate limit; of two for one server, the one with the longer interval between calls applies.

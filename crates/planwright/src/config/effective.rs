@@ -8,7 +8,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use planwright_core::check::Policy;
+use planwright_core::check::{AllowList, Policy, ToolRule};
 use planwright_core::flow::FlowPolicy;
 use planwright_core::plan::ExternalValue;
 use planwright_core::{Catalog, Tool, Value};
@@ -24,7 +24,9 @@ use super::dates::{DatesSettings, DatesTable};
 use super::external_values::{ConfigPlace, OutsideRules, SecretTables, ToolsByName};
 use super::flow::{FlowRules, FlowTable};
 use super::model::{ModelSettings, ModelTable};
-use super::serve::{Retention, Serve, ServeTable, StoreTable};
+use super::serve::{
+    ClientIdentity, ClientPolicy, ClientRules, ClientTables, Retention, Serve, ServeTable, StoreTable,
+};
 use super::setting::{ConfigText, List, Origin, line_of};
 use super::stages::{Stage, StageTables};
 use super::telemetry::{TelemetrySettings, TelemetryTable};
@@ -88,6 +90,7 @@ impl ConfigSource {
             .chain(external_values::issues(&file.secrets, text))
             .chain(stages::issues(&file.stages))
             .chain(serve::issues(&file.serve, text))
+            .chain(serve::client_issues(&file.clients, text))
             .chain(serve::store_issues(&file.store, text))
             .chain(telemetry::issues(&file.telemetry, text))
             .chain(model::issues(&file.model, text));
@@ -278,6 +281,9 @@ pub(super) struct ConfigFile {
     pub(super) stages: StageTables,
     /// The limits of `serve` for its clients, and its HTTP server.
     pub(super) serve: ServeTable,
+    /// Rules for some clients of `serve --listen`, by names of your choice.
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, super::serve::ClientTable>"))]
+    pub(super) clients: ClientTables,
     /// The time and the size for which `serve` stores runs.
     pub(super) store: StoreTable,
     /// The collector of spans and metrics.
@@ -301,6 +307,7 @@ pub struct Config {
     pub(super) outside: OutsideRules,
     pub(super) stages: Vec<Stage>,
     pub(super) serve: Serve,
+    clients: Vec<Arc<ClientRules>>,
     retention: Retention,
     pub(super) telemetry: TelemetrySettings,
     pub(super) model: ModelSettings,
@@ -421,6 +428,30 @@ impl Config {
         &self.serve
     }
 
+    /// Returns the rules for a client of `serve --listen`, which narrow the rest of the configuration.
+    pub fn client_policy(&self, client: &ClientIdentity) -> ClientPolicy {
+        ClientPolicy::of(&self.clients, client)
+    }
+
+    /// Returns the bounds of the runs of a client, with the places that set them.
+    pub fn client_bounds(&self, client: &ClientPolicy) -> Vec<Setting> {
+        let mut guards = self.guards.clone();
+        client.narrow(&mut guards);
+        budgets::settings(&guards)
+    }
+
+    /// Returns the rule below `[tools]` that forbids a tool to all, with its place.
+    pub fn forbidding_rule(&self, tool: &Tool) -> Option<String> {
+        let place = |set_in: Option<&Arc<str>>| super::setting::place_of(set_in);
+        let denies = |rule: &&ToolRule| rule.pattern.covers(tool);
+        if let Some(rule) = self.tools.deny.iter().find(denies) {
+            return Some(format!("`deny` in {}", place(rule.set_in.as_ref())));
+        }
+        let omits = |list: &&AllowList| !list.tools.iter().any(|pattern| pattern.covers(tool));
+        let list = self.tools.allow.iter().find(omits)?;
+        Some(format!("`allow` in {}", place(list.set_in.as_ref())))
+    }
+
     /// Returns the time and the size for which `serve` stores runs.
     pub fn retention(&self) -> &Retention {
         &self.retention
@@ -453,6 +484,7 @@ impl Config {
         }
         self.outside.add(&file.env, &file.secrets, text);
         self.serve.add(&file.serve, text);
+        serve::add_clients(&mut self.clients, &file.clients, text);
         self.retention.add(&file.store, text);
         self.telemetry.add(&file.telemetry, text);
         self.model.add(&file.model, text);
@@ -486,6 +518,7 @@ impl Config {
         self.list_outside(&mut list);
         self.list_stages(&mut list);
         self.serve.list(&mut list);
+        serve::list_clients(&self.clients, &mut list);
         self.retention.list(&mut list);
         self.telemetry.list(&mut list);
         self.model.list(&mut list);

@@ -20,7 +20,9 @@ pub use budgets::{BoundAccess, BoundField, BoundFlag, RUN_BOUNDS, RunBound};
 pub use dates::{DatesSettings, FiscalYearNumber};
 pub use effective::{Config, ConfigIssue, ConfigSource, RunOverrides};
 pub use model::{ModelPrices, ModelSettings};
-pub use serve::{Retention, Serve};
+pub use serve::{
+    ClientIdentity, ClientName, ClientPolicy, ClientRules, ClientSelector, OAuth, Retention, Serve,
+};
 pub use setting::Origin;
 pub use stages::Stage;
 pub use telemetry::TelemetrySettings;

@@ -67,7 +67,7 @@ impl PlanHost {
         client: &GatewayClient,
         name: CompatProfile,
     ) -> Vec<Value> {
-        let snapshot = self.tool_snapshot();
+        let snapshot = self.tools_of(client);
         let policy = self.policy(client);
         let mut tools = Vec::new();
         if !self.settings.mode.passes() {

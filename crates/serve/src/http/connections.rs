@@ -25,13 +25,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tower::{Service, ServiceExt};
 
-use super::gate::{ClientAccess, RequestGate, routes};
+use super::access::ClientAccess;
+use super::gate::{RequestGate, routes};
 use super::limits::HttpLimits;
 use super::metrics::Metrics;
 use super::page::{PageRoutes, TokenClients};
 use super::unadmitted::{Peer, UnadmittedConnection, UnadmittedConnections};
-use crate::tokens::ServeError;
-use crate::tokens::{TokenCache, TokenFile};
+use crate::access::access_token::AccessTokens;
+use crate::tokens::{ServeError, TokenCache, TokenFile};
 
 /// The address of a server, and its clients.
 #[derive(Debug)]
@@ -65,7 +66,8 @@ impl HttpServer {
             telemetry,
             shared_store,
         } = settings;
-        let access = ClientAccess::new(listen, TokenCache::open(tokens)?)?;
+        let access_tokens = serve.oauth.as_ref().map(AccessTokens::new).transpose()?;
+        let access = ClientAccess::new(listen, TokenCache::open(tokens)?, access_tokens)?;
         let limits = HttpLimits::of(&serve, access.is_open());
         let listener = TcpListener::bind(listen).await.map_err(|error| {
             let reason = io_reason(&error);

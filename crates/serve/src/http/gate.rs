@@ -1,6 +1,5 @@
 //! The gate of all requests: the route, the checks in their order, the identification of clients, and the request that is passed on.
 
-use std::collections::HashSet;
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
@@ -21,18 +20,17 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use planwright::config::Serve;
 use planwright::engine::Rate;
 use planwright::telemetry::Telemetry;
-use planwright_mcp::gateway::ClientId;
+use planwright_mcp::gateway::{ClientGroups, ClientId};
 use planwright_store::Store;
 use tower::Service;
 
-use super::limits::{HttpLimits, InFlightPermit, InFlightRequests, KeyedRateLimiter, WrongTokens};
+use super::access::ClientAccess;
+use super::limits::{HttpLimits, InFlightPermit, InFlightRequests, KeyedRateLimiter};
 use super::limits::{Refusal, Refused, network_of};
 use super::metrics::{ActiveRequest, Metrics};
 use super::origin::{self, HostNames};
 use super::shared_rate::SharedRate;
 use super::unadmitted::{Peer, UnadmittedConnection};
-use crate::tokens::ServeError;
-use crate::tokens::{TokenCache, TokenOwner};
 
 /// The checks that all requests pass.
 #[derive(Debug)]
@@ -73,9 +71,13 @@ impl RequestGate {
         }
     }
 
-    fn identify(&self, headers: &HeaderMap, peer: Option<Peer>) -> Result<ClientId, Refusal> {
+    async fn identify(
+        &self,
+        headers: &HeaderMap,
+        peer: Option<Peer>,
+    ) -> Result<(ClientId, ClientGroups), Refusal> {
         let from = peer.map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.0);
-        self.access.identify(headers, from)
+        self.access.identify(headers, from).await
     }
 
     /// Admits a request: checks its size, reads it completely, and adds the client identity to its extensions.
@@ -84,11 +86,12 @@ impl RequestGate {
         request: Request<Body>,
     ) -> Result<(Request<Body>, ResponseLease), Refusal> {
         let peer = request.extensions().get().copied();
-        let client = self.identify(request.headers(), peer)?;
+        let (client, groups) = self.identify(request.headers(), peer).await?;
         let (mut request, lease) = self.limit(request, &client).await?;
         // The token is for this server, so no later handler may pass it on.
         request.headers_mut().remove(header::AUTHORIZATION);
         request.extensions_mut().insert(client);
+        request.extensions_mut().insert(groups);
         Ok((request, lease))
     }
 
@@ -208,7 +211,7 @@ pub(super) async fn admit_to_metrics(
 ) -> Response {
     let peer = request.extensions().get().copied();
     if !gate.is_loopback
-        && let Err(refusal) = gate.identify(request.headers(), peer)
+        && let Err(refusal) = gate.identify(request.headers(), peer).await
     {
         return refusal.into_response();
     }
@@ -295,9 +298,18 @@ where
         .route("/metrics", get(metrics))
         .layer(from_fn_with_state(Arc::clone(&gate), admit_to_metrics))
         .with_state(Arc::clone(&gate));
+    let mut public = Router::new();
+    if let Some((paths, metadata)) = gate.access.metadata() {
+        for path in paths {
+            let metadata = axum::Json(metadata.clone());
+            public = public.route(&path, get(async move || metadata));
+        }
+    }
     Router::new()
         .merge(served)
         .merge(shown)
+        // Clients that have no token yet find the issuer there.
+        .merge(public)
         .layer(from_fn_with_state(gate, check_host_name))
         // Web pages of other origins may call `/mcp`, but not the page of runs, which is outside of the CORS layer.
         .merge(page)
@@ -328,118 +340,4 @@ async fn set_response_headers(request: Request<Body>, next: axum::middleware::Ne
         .entry(header::CACHE_CONTROL)
         .or_insert(header::HeaderValue::from_static("no-store"));
     response
-}
-
-/// The interval of checks for revoked tokens.
-const REVOCATION_CHECK_INTERVAL: Duration = Duration::from_secs(1);
-
-/// The access rules of the server.
-#[derive(Debug)]
-pub(super) struct ClientAccess {
-    /// The valid tokens; `None` if every process of this machine has access.
-    tokens: Option<TokenCache>,
-    wrong: WrongTokens,
-    challenge: Arc<str>,
-}
-
-impl ClientAccess {
-    /// Creates the rules. Without tokens every local process has access, so the server must not listen for other machines.
-    pub(super) fn new(listen: SocketAddr, tokens: TokenCache) -> Result<Self, ServeError> {
-        let is_open = tokens.is_empty();
-        if is_open && !listen.ip().is_loopback() {
-            return Err(ServeError::new(format!(
-                "other machines can reach `{listen}`, but no client has a token"
-            ))
-            .hint("create a token for each client: `planwright token create NAME`")
-            .hint("or listen on `127.0.0.1`, which only this machine reaches"));
-        }
-        Ok(Self {
-            tokens: (!is_open).then_some(tokens),
-            wrong: WrongTokens::new(),
-            challenge: Arc::from("Bearer"),
-        })
-    }
-
-    /// Returns true if every process of this machine has access.
-    pub(super) fn is_open(&self) -> bool {
-        self.tokens.is_none()
-    }
-
-    /// Waits until tokens are revoked, and returns their clients. `known` has the tokens of the previous call.
-    pub(super) async fn wait_for_revocations(
-        &self,
-        known: &mut Option<HashSet<TokenOwner>>,
-    ) -> Vec<ClientId> {
-        let Some(tokens) = &self.tokens else {
-            return std::future::pending().await;
-        };
-        loop {
-            let now = tokens.all();
-            let before = known.replace(now.clone()).unwrap_or_default();
-            let gone: Vec<ClientId> = before
-                .difference(&now)
-                .map(|(_, name)| client_of_token(name))
-                .collect();
-            if !gone.is_empty() {
-                return gone;
-            }
-            tokio::time::sleep(REVOCATION_CHECK_INTERVAL).await;
-        }
-    }
-
-    /// Returns true if a client has a token.
-    pub(super) fn has(&self, client: &ClientId) -> bool {
-        let tokens = self.tokens.as_ref().map(TokenCache::all);
-        let mut owners = tokens.iter().flatten();
-        owners.any(|(_, name)| client_of_token(name) == *client)
-    }
-
-    /// Returns the client whose token has this SHA-256.
-    pub(super) fn client_of_hash(&self, token: &[u8; 32]) -> Option<ClientId> {
-        let owner = self.tokens.as_ref()?.owner_of_hash(token)?;
-        Some(client_of_token(&owner))
-    }
-
-    /// Counts a wrong token.
-    pub(super) fn count_wrong(&self, from: IpAddr) -> Result<(), Refusal> {
-        self.wrong
-            .take(from)
-            .map_err(|wait| Refusal::TooManyWrong { wait })
-    }
-
-    /// Returns the client of a request.
-    fn identify(&self, headers: &HeaderMap, from: IpAddr) -> Result<ClientId, Refusal> {
-        let Some(tokens) = &self.tokens else {
-            return Ok(ClientId::local());
-        };
-        let Some(token) = bearer(headers) else {
-            return Err(Refusal::NoToken {
-                challenge: Arc::clone(&self.challenge),
-            });
-        };
-        if let Some(name) = tokens.owner(token) {
-            return Ok(client_of_token(&name));
-        }
-        // A valid token is accepted after any number of wrong ones from its address, or a stranger beside a client could lock it out.
-        self.count_wrong(from)?;
-        Err(Refusal::WrongToken {
-            challenge: format!("{}, error=\"invalid_token\"", self.challenge).into(),
-        })
-    }
-}
-
-/// Returns the client with a token of that name.
-fn client_of_token(name: &str) -> ClientId {
-    ClientId::new(format!("token:{name}"))
-}
-
-/// Returns the token in the `Authorization` header; `None` unless there is exactly one.
-fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let mut all = headers.get_all(header::AUTHORIZATION).iter();
-    let (Some(value), None) = (all.next(), all.next()) else {
-        return None;
-    };
-    let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
-    let token = token.trim();
-    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }

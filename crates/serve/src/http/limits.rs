@@ -172,6 +172,8 @@ pub(super) enum Refusal {
     NoToken { challenge: Arc<str> },
     /// The token is wrong.
     WrongToken { challenge: Arc<str> },
+    /// The access token lacks a scope.
+    Scope { challenge: Arc<str> },
     /// The address has shown too many wrong tokens.
     TooManyWrong { wait: Duration },
     /// The client's requests come too fast.
@@ -194,6 +196,7 @@ impl Refusal {
             Self::Origin => "origin",
             Self::NoToken { .. } => "no_token",
             Self::WrongToken { .. } => "wrong_token",
+            Self::Scope { .. } => "scope",
             Self::TooManyWrong { .. } => "wrong_tokens",
             Self::TooFast { .. } => "rate",
             Self::TooMany => "under_way",
@@ -205,7 +208,7 @@ impl Refusal {
 
     fn status(&self) -> StatusCode {
         match self {
-            Self::Host | Self::Origin => StatusCode::FORBIDDEN,
+            Self::Host | Self::Origin | Self::Scope { .. } => StatusCode::FORBIDDEN,
             Self::NoToken { .. } | Self::WrongToken { .. } => StatusCode::UNAUTHORIZED,
             Self::TooManyWrong { .. } | Self::TooFast { .. } | Self::TooMany => {
                 StatusCode::TOO_MANY_REQUESTS
@@ -222,6 +225,7 @@ impl Refusal {
             Self::Origin => "this web page may not send requests".to_owned(),
             Self::NoToken { .. } => "a token is needed".to_owned(),
             Self::WrongToken { .. } => "the token is not valid".to_owned(),
+            Self::Scope { .. } => "the token lacks a scope".to_owned(),
             Self::TooManyWrong { .. } => "too many wrong tokens".to_owned(),
             Self::TooFast { .. } => "too many requests in a short time".to_owned(),
             Self::TooMany => "too many requests in flight".to_owned(),
@@ -240,6 +244,7 @@ impl Refusal {
             | Self::Origin
             | Self::NoToken { .. }
             | Self::WrongToken { .. }
+            | Self::Scope { .. }
             | Self::TooLarge { .. }
             | Self::TooSlow
             | Self::Broken => None,
@@ -248,7 +253,9 @@ impl Refusal {
 
     fn challenge(&self) -> Option<&str> {
         match self {
-            Self::NoToken { challenge } | Self::WrongToken { challenge } => Some(challenge),
+            Self::NoToken { challenge }
+            | Self::WrongToken { challenge }
+            | Self::Scope { challenge } => Some(challenge),
             Self::Host
             | Self::Origin
             | Self::TooManyWrong { .. }

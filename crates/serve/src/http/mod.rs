@@ -3,6 +3,7 @@
 //! A request passes, in this order: the number of connections, the time to send its head, `Host` and `Origin`, its client, the
 //! requests in flight and the rate of that client, its size. Then it is passed to the service.
 
+mod access;
 mod connections;
 mod gate;
 mod limits;

@@ -10,7 +10,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Request, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use planwright_mcp::gateway::ClientId;
+use planwright_mcp::gateway::{ClientGroups, ClientId};
 
 use super::gate::RequestGate;
 use super::unadmitted::Peer;
@@ -86,9 +86,9 @@ async fn admit(
 pub struct TokenClients(pub(super) Arc<RequestGate>);
 
 impl TokenClients {
-    /// Returns true if a client has a valid token.
-    pub fn has(&self, client: &ClientId) -> bool {
-        self.0.access.has(client)
+    /// Returns the groups of a client that has a valid token; `None` if it has none.
+    pub fn groups(&self, client: &ClientId) -> Option<ClientGroups> {
+        self.0.access.groups(client)
     }
 
     /// Returns the client whose token has this SHA-256, as long as the token is valid.

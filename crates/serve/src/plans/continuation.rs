@@ -179,7 +179,7 @@ impl PlanHost {
                 Ok(waited.unwrap_or_else(|error| self.refusal_response(&error.0)))
             }
             // The client has sent the state twice at the same time, and the other request was first.
-            Err(invalid) => Ok(match self.runs.get(&call.client.id, &state.run) {
+            Err(invalid) => Ok(match self.run_of_process(&call.client, &state.run) {
                 Some(running) => self.wait_for_local_run(&call.client, &running).await,
                 None => self.rejection_response(&invalid),
             }),

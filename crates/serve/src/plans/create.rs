@@ -168,7 +168,7 @@ impl PlanHost {
         goal: &str,
         memory: Option<&Memory>,
     ) -> Result<PlanResponse, BadRequest> {
-        let snapshot = self.settled_tools(CALL_GRACE).await;
+        let snapshot = self.settled_tools(&call.client, CALL_GRACE).await;
         let policy = self.policy(&call.client);
         let open = snapshot.catalog.tools();
         let open = open.filter(|tool| policy.objection(tool).is_none());

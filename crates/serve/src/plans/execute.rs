@@ -159,7 +159,7 @@ impl PlanHost {
             changes.mark_unchanged();
             // The servers are read before the tools: a server that becomes ready in between has its tools in the snapshot.
             let seen = self.upstreams.view();
-            let snapshot = self.tool_snapshot();
+            let snapshot = self.tools_of(client);
             let catalog = if self.extracts_for(client) {
                 &snapshot.extracting
             } else {
@@ -232,13 +232,13 @@ impl PlanHost {
         valid: ValidPlan,
     ) -> Result<Arc<TrackedRun>, BadRequest> {
         let slot = self.reserve(&call.client)?;
-        let options = self.options(&valid.plan)?;
+        let options = self.options(&call.client, &valid.plan)?;
         let now = (self.settings.now)();
         let storage = match self.settings.store.clone() {
             None => RunStorage::Nothing,
             Some(store) => RunStorage::New {
                 store,
-                holder: self.holder(&call.client.id),
+                holder: self.holder(&call.client, &call.client.id),
                 run: Box::new(NewStoredRun {
                     client: owner(&call.client.id),
                     ..valid.loaded.new_run(self.settings.sources.clone(), now)
@@ -253,10 +253,17 @@ impl PlanHost {
         self.launch(call, &valid.snapshot, (spec, slot), now).await
     }
 
-    /// Returns the options of a run.
-    pub(crate) fn options(&self, plan: &CheckedPlan) -> Result<RunOptions, BadRequest> {
+    /// Returns the options of a run of a client.
+    pub(crate) fn options(
+        &self,
+        client: &GatewayClient,
+        plan: &CheckedPlan,
+    ) -> Result<RunOptions, BadRequest> {
+        let mut guards = self.settings.options.guards.clone();
+        self.client_policy(client).narrow(&mut guards);
         let secret_values = (self.settings.external_values)(plan).map_err(BadRequest)?;
         Ok(RunOptions {
+            guards,
             secret_values,
             meter: WrittenMeter::default(),
             ..self.settings.options.clone()
@@ -282,7 +289,9 @@ impl PlanHost {
             task: client.supports_tasks().then(|| Arc::clone(&questions)),
         };
         spec.approver = approver::run_approver(&spec.id, self.settings.store.clone(), client_asked);
-        spec.client = Some(client.id.as_str().into());
+        // A run that another client resumes stays that of the client that started it.
+        let owner = spec.client.get_or_insert_with(|| client.id.as_str().into());
+        let owner = ClientId::new(Arc::clone(owner));
         spec.trace = call.caller.meta();
         let rerun = spec.storage.rerun().to_vec();
         let plan = spec.plan.clone();
@@ -303,7 +312,7 @@ impl PlanHost {
         progress.announce(&rerun);
         Ok(self.runs.track(RunTracking {
             run,
-            client: client.id.clone(),
+            client: owner,
             plan,
             rerun,
             questions,
@@ -314,12 +323,18 @@ impl PlanHost {
         }))
     }
 
-    /// Returns the identity of this process as the holder of a run of this client.
-    pub(crate) fn holder(&self, client: &ClientId) -> LeaseHolder {
+    /// Returns the maximum number of plans of a client in progress.
+    fn max_plans(&self, client: &GatewayClient) -> usize {
+        self.client_policy(client)
+            .max_plans(self.settings.plans_at_once)
+    }
+
+    /// Returns the identity of this process as the holder of a run that `client` starts or resumes, and that `of` owns.
+    pub(crate) fn holder(&self, client: &GatewayClient, of: &ClientId) -> LeaseHolder {
         LeaseHolder {
-            client: owner(client).map(|client| ClientLimit {
-                client,
-                max: u64::try_from(self.settings.plans_at_once).unwrap_or(u64::MAX),
+            client: owner(of).map(|of| ClientLimit {
+                client: of,
+                max: u64::try_from(self.max_plans(client)).unwrap_or(u64::MAX),
             }),
             ..self.settings.holder.clone()
         }
@@ -330,7 +345,7 @@ impl PlanHost {
         let bound = self.settings.options.guards.written_bytes.as_ref();
         let max_bytes = bound.map_or(Guards::WRITTEN_BYTES, |bound| bound.limit);
         let limits = RunLimits {
-            runs: self.settings.plans_at_once,
+            runs: self.max_plans(client),
             bytes: max_bytes.saturating_mul(MAX_FULL_PLANS),
         };
         let reserved = self.runs.reserve(&client.id, limits);

@@ -90,7 +90,8 @@ impl PlanHost {
         client: &GatewayClient,
         id: &str,
     ) -> Result<Option<(RunInfo, StoredRun)>, BadRequest> {
-        self.runs.remove_ended(&client.id, id);
+        self.runs
+            .remove_ended(id, |owner| self.sees_runs_of(client, owner));
         match self.find(client, id).await {
             Ok(FoundRun::Stored(stored)) => Ok(Some(*stored)),
             Ok(FoundRun::Local(_)) | Err(_) => Ok(None),
@@ -156,7 +157,9 @@ impl PlanHost {
             loaded,
             plan,
         } = valid;
-        let mut options = self.options(&plan).map_err(InvalidPlan::Refused)?;
+        let mut options = self
+            .options(&call.client, &plan)
+            .map_err(InvalidPlan::Refused)?;
         let own = ProcessSecrets {
             texts: std::mem::take(&mut options.secrets),
             values: std::mem::take(&mut options.secret_values),
@@ -168,9 +171,10 @@ impl PlanHost {
         let new_plan = changes.plan.as_ref().and_then(|_| loaded.to_stored());
         // Before the run is leased: a refusal must not interrupt it.
         let slot = self.reserve(&call.client).map_err(InvalidPlan::Refused)?;
-        let of_client = (id, &call.client.id);
+        let of = stored.run.client.clone();
+        let of = of.map_or_else(ClientId::local, ClientId::new);
         let prepared = self.prepare(
-            of_client,
+            (id, &call.client, &of),
             &plan,
             new_plan,
             &options,
@@ -184,6 +188,7 @@ impl PlanHost {
             options,
             storage,
             is_cancelled,
+            client: Some(of.as_str().into()),
             ..RunSpec::new(plan)
         };
         self.launch(call, &snapshot, (spec, slot), info.created)
@@ -241,7 +246,7 @@ impl PlanHost {
     /// Leases a stored run and prepares its start. Also returns true if the run has to be cancelled.
     async fn prepare(
         &self,
-        (id, client): (&RunId, &ClientId),
+        (id, client, of): (&RunId, &GatewayClient, &ClientId),
         plan: &planwright_core::CheckedPlan,
         new_plan: Option<planwright::format::PlanTextV1>,
         options: &planwright_engine::RunOptions,
@@ -252,7 +257,7 @@ impl PlanHost {
             return Err(BadRequest("this gateway stores no runs".to_owned()));
         };
         let (id, plan, options) = (id.clone(), plan.clone(), options.clone());
-        let (holder, now) = (self.holder(client), (self.settings.now)());
+        let (holder, now) = (self.holder(client, of), (self.settings.now)());
         let prepare = move || {
             let leased = store.lease_run(id.as_str(), &holder)?;
             // The run was read before it was leased: another request may have resumed and ended it in between.

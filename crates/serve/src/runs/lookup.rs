@@ -12,7 +12,7 @@ use planwright_core::plan::{Segment, Source};
 use planwright_core::{Object, Plan, Value, flow};
 use planwright_engine::RunId;
 use planwright_engine::{RunStatus, RunSummary};
-use planwright_mcp::gateway::GatewayClient;
+use planwright_mcp::gateway::{ClientId, GatewayClient};
 use planwright_store::{RunInfo, Store};
 
 use crate::host::{PlanHost, spawn_blocking_limited};
@@ -29,13 +29,24 @@ pub(crate) enum FoundRun {
 }
 
 impl PlanHost {
-    /// Returns the run `id`, if it is this client's. A run of another client counts as missing, so that ids cannot be probed.
+    /// Returns the run `id` of this process, if this client sees it.
+    pub(crate) fn run_of_process(
+        &self,
+        client: &GatewayClient,
+        id: &str,
+    ) -> Option<Arc<TrackedRun>> {
+        let running = self.runs.get(id)?;
+        self.sees_runs_of(client, &running.client)
+            .then_some(running)
+    }
+
+    /// Returns the run `id`, if this client sees it. A run of another client counts as missing, so that ids cannot be probed.
     pub(crate) async fn find(
         &self,
         client: &GatewayClient,
         id: &str,
     ) -> Result<FoundRun, BadRequest> {
-        let running = self.runs.get(&client.id, id);
+        let running = self.run_of_process(client, id);
         let (ended, local) = match running.as_ref().map(|running| running.progress()) {
             Some(RunProgress::Ended(summary)) => (Some(summary), running),
             Some(RunProgress::InProgress { .. }) => (None, running),
@@ -83,12 +94,16 @@ impl PlanHost {
         let Some(store) = self.settings.store.clone() else {
             return Ok(None);
         };
-        let (id, owner) = (id.to_owned(), owner(&client.id));
-        let read = move || read_stored(&store, &id, owner.as_deref());
-        spawn_blocking_limited(read)
+        let (name, is_local) = (id.to_owned(), owner(&client.id).is_none());
+        let read = move || read_stored(&store, &name, is_local);
+        let stored = spawn_blocking_limited(read)
             .await
             .map_err(|error| BadRequest(error.to_string()))?
-            .map_err(BadRequest)
+            .map_err(BadRequest)?;
+        Ok(stored.filter(|(_, stored)| {
+            let of = stored.run.client.clone();
+            self.sees_runs_of(client, &of.map_or_else(ClientId::local, ClientId::new))
+        }))
     }
 
     /// Returns the summary of a stored run, with its flow of data under the current policy.
@@ -254,11 +269,11 @@ struct EndedRun {
     summary: Arc<RunSummary>,
 }
 
-/// Reads a run that belongs to `owner`, if it exists.
+/// Reads a run, if it exists. `is_local` is true for the local user.
 fn read_stored(
     store: &Store,
     id: &str,
-    owner: Option<&str>,
+    is_local: bool,
 ) -> Result<Option<(RunInfo, StoredRun)>, String> {
     let info = match store.run(id) {
         // A prefix of an id does not count: clients could find out other runs by it.
@@ -274,16 +289,16 @@ fn read_stored(
     };
     // The owner in an imported file is only a claim of its author.
     if info.imported.is_some() {
-        return match owner {
-            None => Err(format!(
-                "the run `{id}` was imported, so it belongs to no client; a person can look at it with `planwright show {id}`, and \
-                 resume it with `planwright resume {id} --servers FILE`"
-            )),
-            Some(_) => Ok(None),
-        };
+        if !is_local {
+            return Ok(None);
+        }
+        return Err(format!(
+            "the run `{id}` was imported, so it belongs to no client; a person can look at it with `planwright show {id}`, and \
+             resume it with `planwright resume {id} --servers FILE`"
+        ));
     }
     let stored = StoredRun::read(store, id).map_err(|error| error.to_string())?;
-    Ok((stored.run.client.as_deref() == owner).then_some((info, stored)))
+    Ok(Some((info, stored)))
 }
 
 /// Returns the steps of earlier runs that a plan refers to, by run.

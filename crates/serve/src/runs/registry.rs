@@ -157,18 +157,16 @@ impl Drop for StartingRun {
 }
 
 impl RunRegistry {
-    /// Returns the run `id`, if it is this client's.
-    pub(crate) fn get(&self, client: &ClientId, id: &str) -> Option<Arc<TrackedRun>> {
-        let runs = self.lock();
-        runs.get(id).filter(|run| run.client == *client).cloned()
+    /// Returns the run `id`.
+    pub(crate) fn get(&self, id: &str) -> Option<Arc<TrackedRun>> {
+        self.lock().get(id).cloned()
     }
 
-    /// Removes a run of this client that is not in progress.
-    pub(crate) fn remove_ended(&self, client: &ClientId, id: &str) {
+    /// Removes the run `id` if `may` is true for its client, and if it is not in progress.
+    pub(crate) fn remove_ended(&self, id: &str, may: impl Fn(&ClientId) -> bool) {
         let mut runs = self.lock();
         let is_over = runs.get(id).is_some_and(|run| {
-            run.client == *client
-                && !matches!(*run.progress.borrow(), RunProgress::InProgress { .. })
+            may(&run.client) && !matches!(*run.progress.borrow(), RunProgress::InProgress { .. })
         });
         if is_over {
             runs.remove(id);

@@ -11,7 +11,7 @@ use planwright::stored::{OpenQuestion, StoredRun, StoredRunError};
 use planwright_core::Value;
 use planwright_engine::RunId;
 use planwright_mcp::UpstreamClient;
-use planwright_mcp::gateway::{ClientId, GatewayClient};
+use planwright_mcp::gateway::{ClientGroups, ClientId, GatewayClient};
 use planwright_store::{InterruptedRun, Store};
 use tokio::time::Instant;
 
@@ -35,11 +35,11 @@ const DECISION_PAUSE: Duration = Duration::from_secs(5);
 const MAX_AT_ONCE: usize = 8;
 
 impl PlanHost {
-    /// Resumes the runs of clients for which `is_client` returns true that no process drives any more, for as long as this is awaited.
+    /// Resumes the runs that no process drives any more of clients for which `groups_of` returns their groups, for as long as this is awaited.
     /// Only a store that several machines share has such runs; those of another store are resumed when their clients ask.
     pub async fn take_over(
         self: Arc<Self>,
-        is_client: impl Fn(&ClientId) -> bool + Send + Sync,
+        groups_of: impl Fn(&ClientId) -> Option<ClientGroups> + Send + Sync,
     ) -> Infallible {
         let store = self.settings.store.clone();
         let Some(store) = store.filter(Store::is_shared) else {
@@ -56,12 +56,12 @@ impl PlanHost {
                         run.is_cancel_requested
                             || later.get(&run.id).is_none_or(|again| *again <= now)
                     });
-                    let is_client = &is_client;
+                    let groups_of = &groups_of;
                     let resumed = futures::stream::iter(found.collect::<Vec<_>>())
                         .map(|run| {
                             let host = Arc::clone(&self);
                             async move {
-                                let result = host.continue_of_client(&run, is_client).await;
+                                let result = host.continue_of_client(&run, groups_of).await;
                                 (run.id, result)
                             }
                         })
@@ -91,20 +91,24 @@ impl PlanHost {
         }
     }
 
-    /// Resumes an interrupted run if `is_client` returns true for its client.
+    /// Resumes an interrupted run if `groups_of` knows its client, whose rules depend on its groups.
     async fn continue_of_client(
         &self,
         run: &InterruptedRun,
-        is_client: &(impl Fn(&ClientId) -> bool + Sync),
+        groups_of: &(impl Fn(&ClientId) -> Option<ClientGroups> + Sync),
     ) -> Result<Continued, BadRequest> {
-        let client = match client_of(run)? {
-            Some(client) if is_client(&client) => client,
-            Some(_) | None => return Ok(Continued::NotInterrupted),
+        let Some(id) = client_of(run)? else {
+            return Ok(Continued::NotInterrupted);
         };
-        let continued = self.continue_interrupted(run, client.clone()).await;
+        let Some(groups) = groups_of(&id) else {
+            return Ok(Continued::NotInterrupted);
+        };
+        let mut client = GatewayClient::new(id);
+        client.groups = groups.0;
+        let continued = self.continue_interrupted(run, &client).await;
         // Its access may have ended before the run was tracked.
-        if !is_client(&client) {
-            self.runs.cancel_all(&client);
+        if groups_of(&client.id).is_none() {
+            self.runs.cancel_all(&client.id);
         }
         continued
     }
@@ -113,15 +117,14 @@ impl PlanHost {
     async fn continue_interrupted(
         &self,
         run: &InterruptedRun,
-        client: ClientId,
+        client: &GatewayClient,
     ) -> Result<Continued, BadRequest> {
         // Dropped once the run is tracked, so that a gateway that ends meanwhile suspends it.
         let _starting = self.runs.register_start();
         if self.is_ending() {
             return Ok(Continued::NotInterrupted);
         }
-        let client = GatewayClient::new(client);
-        let FoundRun::Stored(stored) = self.find(&client, run.id.as_str()).await? else {
+        let FoundRun::Stored(stored) = self.find(client, run.id.as_str()).await? else {
             return Ok(Continued::NotInterrupted);
         };
         let (info, stored) = *stored;
@@ -140,12 +143,12 @@ impl PlanHost {
             ..UpstreamClient::default()
         });
         let changes = ResumeChanges::default();
-        let call = call_without_caller(&client);
+        let call = call_without_caller(client);
         match Box::pin(self.resume_stored(&call, (info, stored), changes)).await {
             Ok(_) => Ok(Continued::Resumed),
             Err(invalid) => {
                 // Read again, because another process may have leased the run meanwhile.
-                match self.find(&client, run.id.as_str()).await? {
+                match self.find(client, run.id.as_str()).await? {
                     FoundRun::Stored(now) if now.0.holder.is_none() => Err(invalid.reason()),
                     FoundRun::Stored(_) | FoundRun::Local(_) => Ok(Continued::NotInterrupted),
                 }

@@ -41,7 +41,9 @@ impl PlanHost {
             .number("limit")?
             .unwrap_or(DEFAULT_RESULTS)
             .min(MAX_RESULTS);
-        let snapshot = self.settled_tools(NOTIFIED_CLIENT_GRACE).await;
+        let snapshot = self
+            .settled_tools(&call.client, NOTIFIED_CLIENT_GRACE)
+            .await;
         let policy = self.policy(&call.client);
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         // Forbidden tools are filtered out, so the search takes further results.
@@ -77,7 +79,9 @@ impl PlanHost {
             ));
         }
         let names: Vec<&str> = names.iter().map(|name| &**name).collect();
-        let snapshot = self.settled_tools_for(&names, NOTIFIED_CLIENT_GRACE).await;
+        let snapshot = self
+            .settled_tools_for(&call.client, &names, NOTIFIED_CLIENT_GRACE)
+            .await;
         // Runs may have recorded more answers since the snapshot was made.
         let catalog = with_answers(Catalog::clone(&snapshot.catalog), &self.settings);
         let found = look_up_tools(&catalog, names);
@@ -114,7 +118,9 @@ impl PlanHost {
             Ok(read) => read,
             Err(error) => return Ok(answer::refusal_response(&error.0)),
         };
-        let snapshot = self.settled_tools_for(&[&name], CALL_GRACE).await;
+        let snapshot = self
+            .settled_tools_for(&call.client, &[&name], CALL_GRACE)
+            .await;
         let Lookup::Found(tool) = snapshot.catalog.find(&name) else {
             let found = look_up_tools(&snapshot.catalog, [name.as_str()]);
             let mut lines: Vec<String> = found.iter().map(ToString::to_string).collect();

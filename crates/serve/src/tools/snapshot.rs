@@ -1,9 +1,10 @@
 //! The upstream tools at one moment, and the comparison of each call with the tool as its server lists it now.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use planwright::config::ClientPolicy;
 use planwright::names;
 use planwright::pins::{Changes, NoticeKind, PinPolicy, Pinning, Verdicts};
 use planwright::service::with_seen_answers;
@@ -58,6 +59,22 @@ impl ToolSnapshot {
     }
 }
 
+impl ToolSnapshot {
+    /// Returns the snapshot that a client with this policy gets: without the tools that it cannot call, so that they are unknown to it.
+    fn narrowed(&self, policy: &ClientPolicy) -> Self {
+        let visible = self
+            .extracting
+            .filtered(|tool| policy.hiding_rule(tool).is_none());
+        let catalog = visible.map(|tool| {
+            if let Some(reason) = policy.approval_reason(tool) {
+                tool.approval = true;
+                tool.approval_reason = Some(reason);
+            }
+        });
+        Self::new(catalog, self.verdicts.clone())
+    }
+}
+
 /// The schema keyword of a parameter that accepts references.
 pub(crate) const MARK: &str = "x-sharable";
 
@@ -69,6 +86,41 @@ pub(crate) fn marks_sharing(schema: &Value) -> bool {
             .any(|(name, value)| &**name == MARK || marks_sharing(value)),
         Value::List(items) => items.iter().any(marks_sharing),
         _ => false,
+    }
+}
+
+/// The maximum number of cached snapshots for clients with different rules.
+const MAX_NARROWED: usize = 64;
+
+/// The cache of the snapshots of clients, by the tables of rules that apply to them.
+#[derive(Debug, Default)]
+pub(crate) struct NarrowedSnapshots(Mutex<NarrowedState>);
+
+#[derive(Debug, Default)]
+struct NarrowedState {
+    /// The snapshot that the others were made of.
+    base: Option<Arc<ToolSnapshot>>,
+    narrowed: HashMap<Vec<usize>, Arc<ToolSnapshot>>,
+}
+
+impl NarrowedSnapshots {
+    /// Returns `base` for a client with this policy.
+    pub(crate) fn of(&self, base: Arc<ToolSnapshot>, policy: &ClientPolicy) -> Arc<ToolSnapshot> {
+        if policy.is_empty() {
+            return base;
+        }
+        let key = policy.key();
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_current = state
+            .base
+            .as_ref()
+            .is_some_and(|known| Arc::ptr_eq(known, &base));
+        if !is_current || state.narrowed.len() >= MAX_NARROWED {
+            state.narrowed.clear();
+            state.base = Some(Arc::clone(&base));
+        }
+        let narrowed = state.narrowed.entry(key);
+        Arc::clone(narrowed.or_insert_with(|| Arc::new(base.narrowed(policy))))
     }
 }
 

@@ -203,7 +203,7 @@ impl GatewayTool {
             // No description of this mode lists tools.
             GatewayMode::Plain => String::new(),
             GatewayMode::Plan | GatewayMode::PlainWithPlans | GatewayMode::Search => {
-                callable_tools(host, client, &host.tool_snapshot())
+                callable_tools(host, client, &host.tools_of(client))
             }
         };
         let mut all = Vec::new();

@@ -34,7 +34,7 @@ impl Scene {
         Self::governed("", change)
     }
 
-    fn governed(config: &str, change: impl FnOnce(&mut GatewaySettings)) -> Self {
+    pub(super) fn governed(config: &str, change: impl FnOnce(&mut GatewaySettings)) -> Self {
         let source = ConfigSource::read(Origin::User, "planwright.toml", config).unwrap();
         let script = Value::from(json!({"tools": {
             "echo": {"approval": false, "echo": true},
@@ -87,7 +87,7 @@ impl Scene {
         self.start_as(named(client), tool, arguments)
     }
 
-    fn start_as(
+    pub(super) fn start_as(
         &self,
         client: GatewayClient,
         tool: &str,

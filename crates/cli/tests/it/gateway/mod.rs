@@ -1,6 +1,7 @@
 //! The gateway as its clients meet it, and as those judge it who know nothing of it.
 
 mod client;
+mod client_rules;
 mod clients;
 mod complaints;
 mod conformance;

@@ -52,7 +52,9 @@ impl GatewayHandler {
             self.call_host_tool(&client, &context, request).await?
         } else {
             let tool = |listing: &OfferListing| listing.tool(&name);
-            let found = self.gateway.find(&client, tool).await;
+            let host = &self.gateway.host;
+            let is_known = |found: &Result<Offer<Tool>, _>| !matches!(found, Ok(offer) if !host.knows(&client, &offer.item));
+            let found = self.gateway.find(&client, tool).await.filter(is_known);
             let offer = self.resolve_offer(found, "tool", &name)?;
             self.gateway.host.allows(&client, &offer.item)?;
             self.call_server_tool(&client, &context, request, offer)

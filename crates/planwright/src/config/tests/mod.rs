@@ -1,5 +1,6 @@
 //! LoadedPlan and putting together.
 
+mod clients;
 mod dates;
 mod flow;
 mod model;

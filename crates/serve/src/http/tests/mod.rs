@@ -1,5 +1,6 @@
 //! The edge, before a service that tells what reaches it.
 
+mod access_tokens;
 mod bounds;
 mod connections;
 mod hostile;

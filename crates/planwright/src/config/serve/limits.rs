@@ -1,4 +1,4 @@
-//! `[serve]` and `[store]`: the gateway, and the limits of time and size of its stored runs.
+//! `[serve]` and `[store]`: access to the gateway, its limits, and the limits of time and size of its stored runs.
 
 use std::num::NonZeroU32;
 use std::ops::Range;
@@ -10,15 +10,16 @@ use planwright_engine::{Bound, Rate};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::setting::{ConfigText, List, Origin, shown_rate, shown_time};
-use super::value_syntax::{HttpUrl, RateLimit, Size, Time, TimeLimit};
+use super::oauth::{self, OAuth, OAuthTable};
+use crate::config::setting::{self, ConfigText, List, Origin, shown_rate, shown_time};
+use crate::config::value_syntax::{HttpUrl, RateLimit, Size, Time, TimeLimit};
 
 /// The limits of `serve` for its clients, and its HTTP server with `--listen`. Without this table it serves this machine alone.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "serve"))]
-pub(super) struct ServeTable {
+pub(in crate::config) struct ServeTable {
     /// The names, beside its address, that a request may call the server by, such as `plans.example.com`. Only in your own file.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     hosts: Vec<Spanned<String>>,
@@ -26,7 +27,7 @@ pub(super) struct ServeTable {
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     origins: Vec<Spanned<HttpUrl>>,
     /// The largest request: a number, or text such as `4MiB`.
-    #[cfg_attr(test, schemars(schema_with = "super::tests::reference::size"))]
+    #[cfg_attr(test, schemars(schema_with = "crate::config::tests::reference::size"))]
     max_body: Option<Spanned<Size>>,
     /// The largest number of requests of one client in progress; requests that only listen do not count.
     #[cfg_attr(test, schemars(with = "NonZeroU32"))]
@@ -50,7 +51,7 @@ pub(super) struct ServeTable {
     #[cfg_attr(test, schemars(with = "String"))]
     recall_for: Option<Spanned<Time>>,
     /// Maximum number of bytes of earlier results that one plan may refer to: a number, or text such as `8MiB`.
-    #[cfg_attr(test, schemars(schema_with = "super::tests::reference::size"))]
+    #[cfg_attr(test, schemars(schema_with = "crate::config::tests::reference::size"))]
     recall_bytes: Option<Spanned<Size>>,
     /// The time that a call in a plan may go without progress, such as `5m`, for steps and servers without their own `timeout`. An
     /// open question to a person does not count.
@@ -62,6 +63,9 @@ pub(super) struct ServeTable {
     /// Maximum number of tokens of the tool list in a description. A model has to search longer lists.
     #[cfg_attr(test, schemars(with = "u64"))]
     listing_tokens: Option<Spanned<u64>>,
+    /// The issuer of access tokens.
+    #[cfg_attr(test, schemars(with = "OAuthTable"))]
+    oauth: Option<Spanned<OAuthTable>>,
 }
 
 /// The effective settings of `serve`.
@@ -95,6 +99,8 @@ pub struct Serve {
     pub task_after: Option<Bound<Duration>>,
     /// Tokens that the list of all tools may take in a description.
     pub listing_tokens: Option<Bound>,
+    /// The issuer of access tokens.
+    pub oauth: Option<OAuth>,
     /// The places of settings in the user's own file, by their keys.
     set_in: Vec<(&'static str, Arc<str>)>,
 }
@@ -130,7 +136,7 @@ impl Serve {
 
     /// Adds the settings of a file. Only the user's own file decides about access. Of two bounds the lower one applies; a project's bound
     /// is compared with the built-in one, too.
-    pub(super) fn add(&mut self, table: &ServeTable, source: &ConfigText) {
+    pub(in crate::config) fn add(&mut self, table: &ServeTable, source: &ConfigText) {
         if source.origin == Origin::User {
             self.add_own(table, source);
         }
@@ -201,6 +207,10 @@ impl Serve {
     }
 
     fn add_own(&mut self, table: &ServeTable, source: &ConfigText) {
+        self.oauth = table
+            .oauth
+            .as_ref()
+            .and_then(|oauth| OAuth::of(oauth, source));
         for host in &table.hosts {
             let name = host.get_ref().to_ascii_lowercase();
             self.hosts.push(name.into());
@@ -215,7 +225,7 @@ impl Serve {
     }
 
     /// Lists the settings that are set.
-    pub(super) fn list(&self, list: &mut List) {
+    pub(in crate::config) fn list(&self, list: &mut List) {
         let places = |key: &'static str| {
             let places = self.set_in.iter().filter(move |(known, _)| *known == key);
             places.map(|(_, place)| place)
@@ -260,6 +270,9 @@ impl Serve {
         ] {
             list.add(key, bound.as_ref(), Value::from);
         }
+        if let Some(oauth) = &self.oauth {
+            oauth.list(list);
+        }
     }
 }
 
@@ -274,11 +287,11 @@ fn lower<T, U: Ord>(
     let bound = value.map(|value| Bound::set_in(limit(value.get_ref()), source.place(value)));
     let is_free = source.origin == Origin::User || known.is_some();
     let bound = bound.filter(|bound| is_free || bound.limit <= default);
-    super::setting::lower(known, bound);
+    setting::lower(known, bound);
 }
 
 /// Returns the issues of a file's settings of `[serve]`, each with its place and a hint.
-pub(super) fn issues(
+pub(in crate::config) fn issues(
     table: &ServeTable,
     source: &ConfigText,
 ) -> Vec<(Range<usize>, String, String)> {
@@ -290,6 +303,7 @@ pub(super) fn issues(
         let user_only = [
             table.hosts.first().map(Spanned::span),
             table.origins.first().map(Spanned::span),
+            table.oauth.as_ref().map(Spanned::span),
         ];
         for span in user_only.into_iter().flatten() {
             say(
@@ -311,6 +325,7 @@ pub(super) fn issues(
             );
         }
     }
+    issues.extend(table.oauth.iter().flat_map(oauth::issues));
     issues
 }
 
@@ -319,12 +334,12 @@ pub(super) fn issues(
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "store"))]
-pub(super) struct StoreTable {
+pub(in crate::config) struct StoreTable {
     /// The time for which runs that have ended are stored, such as `30d`. Runs that wait or were interrupted are not deleted.
     #[cfg_attr(test, schemars(with = "String"))]
     keep: Option<Spanned<TimeLimit>>,
     /// The size of the store at which the oldest runs that have ended are deleted: a number, or text such as `1GiB`.
-    #[cfg_attr(test, schemars(schema_with = "super::tests::reference::size"))]
+    #[cfg_attr(test, schemars(schema_with = "crate::config::tests::reference::size"))]
     max_bytes: Option<Spanned<Size>>,
 }
 
@@ -339,7 +354,7 @@ pub struct Retention {
 
 impl Retention {
     /// Only the user's own file decides which of the user's runs are deleted.
-    pub(super) fn add(&mut self, table: &StoreTable, source: &ConfigText) {
+    pub(in crate::config) fn add(&mut self, table: &StoreTable, source: &ConfigText) {
         if source.origin == Origin::Project {
             return;
         }
@@ -351,7 +366,7 @@ impl Retention {
         }
     }
 
-    pub(super) fn list(&self, list: &mut List) {
+    pub(in crate::config) fn list(&self, list: &mut List) {
         let keep = self.keep.as_ref();
         list.add("store.keep", keep, |keep| Value::from(shown_time(keep)));
         list.add("store.max_bytes", self.max_bytes.as_ref(), Value::from);
@@ -359,7 +374,7 @@ impl Retention {
 }
 
 /// Returns the issues of a file's settings of `[store]`, each with its place and a hint.
-pub(super) fn store_issues(
+pub(in crate::config) fn store_issues(
     table: &StoreTable,
     source: &ConfigText,
 ) -> Vec<(Range<usize>, String, String)> {
