@@ -43,7 +43,8 @@ mod view;
 
 pub use host::PlanHost;
 pub use http::{
-    HttpServer, HttpSettings, Metrics, PageRoutes, SessionClient, TokenClients, listen_address,
+    HealthNote, HttpServer, HttpSettings, Metrics, PageRoutes, SessionClient, TokenClients,
+    listen_address,
 };
 pub use plans::writer::PlanWriter;
 pub use planwright_planner::tools::{search, signatures};

@@ -68,4 +68,5 @@ mod waiting;
 mod watching;
 mod whole_plans;
 mod wrap;
+mod wrap_clients;
 mod written;

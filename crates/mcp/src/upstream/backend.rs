@@ -9,7 +9,7 @@ use planwright_engine::backend::{
     ErrorKind, RetryAdvice, ToolBackend, ToolCall, ToolError, ToolOutput,
 };
 
-use super::entry::Upstream;
+use super::entry::{Upstream, UsedUpstream};
 use super::server::Server;
 use crate::object::{with, without};
 use crate::session::caller::{Caller, UpstreamClient};
@@ -268,7 +268,7 @@ async fn send_input_requests(
 #[derive(Debug)]
 pub(super) struct UpstreamBackend {
     // Keeps the observer of the server alive, because the server itself does not.
-    upstream: Arc<Upstream>,
+    upstream: UsedUpstream,
     client: Arc<OnceLock<UpstreamClient>>,
     caller: Option<Arc<dyn Caller>>,
 }
@@ -280,7 +280,7 @@ impl UpstreamBackend {
         caller: Option<Arc<dyn Caller>>,
     ) -> Self {
         Self {
-            upstream,
+            upstream: UsedUpstream::new(upstream),
             client,
             caller,
         }

@@ -5,6 +5,7 @@
 
 mod connections;
 mod gate;
+mod health;
 mod limits;
 mod metrics;
 mod origin;
@@ -13,6 +14,7 @@ mod shared_rate;
 mod unadmitted;
 
 pub use connections::{HttpServer, HttpSettings};
+pub use health::HealthNote;
 pub use metrics::Metrics;
 pub use origin::listen_address;
 pub use page::{PageRoutes, SessionClient, TokenClients};
