@@ -471,13 +471,19 @@ pub struct WrappedFileV1 {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<&'static str>,
     /// The name of the gateway's entry.
-    pub entry: &'static str,
+    pub entry: String,
     /// True if the file changed, or would change.
     pub changed: bool,
     /// The servers that moved behind the gateway now.
     pub moved: Vec<String>,
     /// The servers that could not be moved.
     pub stay: Vec<StayingServerV1>,
+    /// The fields of the moved servers that have no equivalent in an `mcp.json`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<DroppedFieldV1>,
+    /// The reason why the servers cannot be restored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
     /// The restored servers, by their current names.
     pub returned: Vec<String>,
     /// The servers that were restored under another name.
@@ -523,6 +529,15 @@ pub struct CarriedRuleV1 {
     pub from: String,
 }
 
+/// A field of a moved server that has no equivalent in an `mcp.json`. It returns with the server.
+#[derive(Clone, Debug, Serialize)]
+pub struct DroppedFieldV1 {
+    /// The name of the server.
+    pub server: String,
+    /// The field.
+    pub field: String,
+}
+
 /// A server that stays with its client.
 #[derive(Clone, Debug, Serialize)]
 pub struct StayingServerV1 {
@@ -549,6 +564,49 @@ impl WrapV1 {
             undo,
             dry_run,
             files,
+        }
+    }
+}
+
+/// The schema's name and version.
+pub const CLIENT_LISTS_SCHEMA: &str = "planwright.clients/1";
+
+/// The lists of servers that the known clients have.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClientListsV1 {
+    /// [`CLIENT_LISTS_SCHEMA`].
+    pub schema: &'static str,
+    /// The lists, in the order of the clients.
+    pub lists: Vec<ClientListV1>,
+}
+
+/// A list of servers of a client.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClientListV1 {
+    /// The name of the client.
+    pub client: &'static str,
+    /// The file.
+    pub file: String,
+    /// The scope of the servers, `user`, `project` or `local`.
+    pub scope: Option<&'static str>,
+    /// True if the gateway is in front of servers of this list.
+    pub wrapped: bool,
+    /// The servers that the client starts itself, without the gateway.
+    pub servers: Vec<String>,
+    /// The file that holds the servers behind the gateway.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub servers_file: Option<String>,
+    /// The reason why the list or the gateway in front of it cannot be used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+impl ClientListsV1 {
+    /// Creates the document about `lists`.
+    pub fn new(lists: Vec<ClientListV1>) -> Self {
+        Self {
+            schema: CLIENT_LISTS_SCHEMA,
+            lists,
         }
     }
 }

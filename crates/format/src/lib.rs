@@ -27,13 +27,13 @@ mod time;
 mod reference;
 
 pub use documents::{
-    ANSWER_SCHEMA, AnswerV1, AttemptV1, CONFIG_SCHEMA, CONVERSION_SCHEMA, CREATED_SCHEMA,
-    CarriedRuleV1, CarriedRulesV1, ConfigFileV1, ConfigV1, ConversionV1, CreatedV1, DOCTOR_SCHEMA,
-    DeclinedV1, DoctorCheckV1, DoctorV1, EXPLANATION_SCHEMA, EarlyCallV1, ExplanationV1,
-    FLOW_SCHEMA, FLOW_TOOLS_SCHEMA, FlowToolV1, FlowToolsV1, FlowV1, INIT_SCHEMA, InitV1,
-    ListedServerV1, MissingV1, ModelErrorV1, RenamedServerV1, RepairV1, SERVER_TESTS_SCHEMA,
-    SERVERS_SCHEMA, ServerTestV1, ServerTestsV1, ServersV1, SettingV1, StayingServerV1, StreamedV1,
-    WRAP_SCHEMA, WrapV1, WrappedFileV1,
+    ANSWER_SCHEMA, AnswerV1, AttemptV1, CLIENT_LISTS_SCHEMA, CONFIG_SCHEMA, CONVERSION_SCHEMA,
+    CREATED_SCHEMA, CarriedRuleV1, CarriedRulesV1, ClientListV1, ClientListsV1, ConfigFileV1,
+    ConfigV1, ConversionV1, CreatedV1, DOCTOR_SCHEMA, DeclinedV1, DoctorCheckV1, DoctorV1,
+    DroppedFieldV1, EXPLANATION_SCHEMA, EarlyCallV1, ExplanationV1, FLOW_SCHEMA, FLOW_TOOLS_SCHEMA,
+    FlowToolV1, FlowToolsV1, FlowV1, INIT_SCHEMA, InitV1, ListedServerV1, MissingV1, ModelErrorV1,
+    RenamedServerV1, RepairV1, SERVER_TESTS_SCHEMA, SERVERS_SCHEMA, ServerTestV1, ServerTestsV1,
+    ServersV1, SettingV1, StayingServerV1, StreamedV1, WRAP_SCHEMA, WrapV1, WrappedFileV1,
 };
 pub use report::{
     CallV1, DURATIONS_SCHEMA, DurationsV1, ESTIMATE_SCHEMA, EVENT_SCHEMA, ErrorV1, EstimateV1,

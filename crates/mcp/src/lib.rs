@@ -41,6 +41,6 @@ pub use transport::auth::Tokens;
 pub use upstream::Consent;
 pub use upstream::{
     ChangeCounts, ConnectOptions, Connections, ProcessObserver, ResourceSubscription,
-    ServerFailure, StoredTools, ToolLists, UnansweredQuestion, UnansweredQuestions,
+    ServerChanges, ServerFailure, StoredTools, ToolLists, UnansweredQuestion, UnansweredQuestions,
     UpstreamNotification, UpstreamServer, UpstreamState, UpstreamView, Upstreams,
 };

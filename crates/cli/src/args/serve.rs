@@ -226,17 +226,18 @@ pub(crate) enum TokenCommand {
 /// `wrap`
 #[derive(Args, Clone, Debug)]
 pub(crate) struct WrapArguments {
-    /// The client, `claude-code`, `claude-desktop`, `cursor` or `vscode`; or the file in which a client lists its servers.
+    /// The client: `claude-code`, `claude-desktop`, `cursor`, `vscode`, `codex`, `gemini-cli`, `goose`, `zed`, `windsurf`, `cline` or
+    /// `continue`; or the file in which a client lists its servers. Without it, the lists of the known clients are shown.
     #[arg(value_name = "CLIENT|FILE")]
-    pub(crate) target: String,
-    /// Put the servers back. Servers that were added to either file since then stay.
-    #[arg(long)]
+    pub(crate) target: Option<String>,
+    /// Put the servers back. Servers that were added to either file since then stay. Exit status 1 if one of the files is gone.
+    #[arg(long, requires = "target")]
     pub(crate) undo: bool,
     /// Show what would change; change nothing.
-    #[arg(long)]
+    #[arg(long, requires = "target")]
     pub(crate) dry_run: bool,
     /// Only the servers of this scope; all that the client has for this folder if not given.
-    #[arg(long, value_enum, value_name = "SCOPE")]
+    #[arg(long, value_enum, value_name = "SCOPE", requires = "target")]
     pub(crate) scope: Option<WrapScope>,
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]

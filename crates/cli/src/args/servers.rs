@@ -72,16 +72,22 @@ pub(crate) struct AddServerArguments {
     #[arg(value_name = "NAME", help_heading = OPTIONS)]
     pub(crate) name: String,
     /// The command that starts it, with its arguments, after `--`.
-    #[arg(value_name = "COMMAND", help_heading = OPTIONS, last = true, conflicts_with = "url")]
+    #[arg(value_name = "COMMAND", help_heading = OPTIONS, last = true, conflicts_with = "address")]
     pub(crate) command: Vec<String>,
     /// The address of a server that runs already.
-    #[arg(help_heading = OPTIONS, long, value_name = "URL")]
+    #[arg(help_heading = OPTIONS, long, value_name = "URL", group = "address")]
     pub(crate) url: Option<String>,
+    /// The OpenAPI 3 document of an HTTP API, whose operations become tools.
+    #[arg(help_heading = OPTIONS, long, value_name = "FILE|URL", group = "address")]
+    pub(crate) openapi: Option<String>,
+    /// The address of the API; default: the one that its document names.
+    #[arg(help_heading = OPTIONS, long, value_name = "URL", requires = "openapi")]
+    pub(crate) base_url: Option<String>,
     /// A variable of the server's environment. `'${NAME}'` stands for the variable of that name when the server is started.
-    #[arg(help_heading = OPTIONS, long, value_name = "NAME=VALUE", conflicts_with = "url")]
+    #[arg(help_heading = OPTIONS, long, value_name = "NAME=VALUE", conflicts_with = "address")]
     pub(crate) env: Vec<String>,
-    /// A header of the requests to the address.
-    #[arg(help_heading = OPTIONS, long = "header", value_name = "NAME=VALUE", requires = "url")]
+    /// A header of the requests to the address, or to the API.
+    #[arg(help_heading = OPTIONS, long = "header", value_name = "NAME=VALUE", requires = "address")]
     pub(crate) headers: Vec<String>,
     #[command(flatten)]
     pub(crate) file: ServersFileArguments,

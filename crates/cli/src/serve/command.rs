@@ -20,6 +20,7 @@ use crate::error::{CommandError, Exit};
 use crate::planning::{dates, model};
 use crate::runs::store;
 use crate::serve::page::ServedPage;
+use crate::serve::reload::ServerReload;
 use crate::serve::ui::GRACE;
 use crate::serve::{explain, token, ui, view};
 use crate::setup::settings::{self, Settings};
@@ -51,6 +52,8 @@ pub(crate) async fn serve(
     }
     let servers = servers.unwrap_or_else(ServersConfig::default);
     let upstreams = Upstreams::new(servers, connect_options());
+    let is_named = arguments.tools.servers.is_some();
+    let reload = ServerReload::new(&toolbox, is_named, upstreams.clone(), printer);
     let mut settings = gateway_settings(arguments, &config, toolbox, printer)?;
     if telemetry.is_on() {
         settings.observers.push(Arc::new(telemetry.clone()));
@@ -80,7 +83,11 @@ pub(crate) async fn serve(
                     "speaking MCP on standard input and output, and waiting for a client; `planwright wrap` adds it to one, Ctrl-C ends it",
                 );
             }
+            let reload = reload.map(|reload| tokio::spawn(reload.run()));
             let served = over_stdio(settings, &upstreams, signals).await;
+            if let Some(reload) = reload {
+                reload.abort();
+            }
             stop_page.cancel();
             if let Some(page) = page {
                 report_page_end(page.await);
@@ -103,7 +110,12 @@ pub(crate) async fn serve(
                 }
                 None => None,
             };
+            let note = server.health_note();
+            let reload = reload.map(|reload| tokio::spawn(reload.noting(note).run()));
             over_http(settings, &upstreams, (server, page), signals, printer).await?;
+            if let Some(reload) = reload {
+                reload.abort();
+            }
         }
     }
     if let Some(retention) = retention {

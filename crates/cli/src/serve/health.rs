@@ -26,6 +26,10 @@ pub(crate) async fn health(
     let problem = match answer {
         Ok(Ok(answer)) if answer.starts_with("HTTP/1.1 200 ") => {
             printer.data_line("ok");
+            let body = answer.split_once("\r\n\r\n").map(|(_, body)| body);
+            for note in body.into_iter().flat_map(str::lines).skip(1) {
+                printer.quote(note);
+            }
             return Ok(Exit::Success);
         }
         Ok(Ok(answer)) => match answer.lines().next() {

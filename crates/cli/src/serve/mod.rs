@@ -4,6 +4,7 @@ pub(crate) mod command;
 pub(crate) mod explain;
 pub(crate) mod health;
 pub(crate) mod page;
+pub(crate) mod reload;
 pub(crate) mod token;
 pub(crate) mod ui;
 pub(crate) mod view;

@@ -17,7 +17,7 @@ use planwright::dialects::{ReadOptions, parse};
 use planwright::stored::StoredRun;
 use planwright_store::{RunFilter, Store};
 
-use super::wrap::place::KnownClient;
+use super::wrap::client::CLIENTS;
 use crate::args::{Arguments, MAX_SIZE, StoreArguments};
 use crate::error::{CommandError, Exit};
 use crate::run::plan_file;
@@ -123,7 +123,8 @@ fn plans_and_runs(current: &OsStr) -> Vec<CompletionCandidate> {
 }
 
 fn clients_and_files(current: &OsStr) -> Vec<CompletionCandidate> {
-    let clients = KnownClient::ALL.map(|client| (client.name().to_owned(), None));
+    let clients = CLIENTS.iter();
+    let clients = clients.map(|client| (client.name.to_owned(), None));
     let mut found = matching(clients, current);
     found.extend(PathCompleter::file().complete(current));
     found

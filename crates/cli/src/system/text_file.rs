@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Error, ErrorKind, Read, Write};
 use std::path::Path;
+use std::time::SystemTime;
 
 use planwright::core::Value;
 
@@ -32,6 +33,25 @@ pub(crate) fn read_found(path: &Path) -> io::Result<String> {
         return Err(Error::new(ErrorKind::InvalidInput, "it is not a file"));
     }
     read(path)
+}
+
+/// The state of a file: time of its last change, length, and its number, which differs if another file took its place.
+pub(crate) type FileState = (SystemTime, u64, u64);
+
+/// Returns the state of a file, by which a change of it is noticed; `None` if it does not exist.
+pub(crate) fn state(file: &Path) -> Option<FileState> {
+    let metadata = std::fs::metadata(file).ok()?;
+    Some((metadata.modified().ok()?, metadata.len(), number(&metadata)))
+}
+
+#[cfg(unix)]
+fn number(metadata: &std::fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(metadata)
+}
+
+#[cfg(not(unix))]
+fn number(_: &std::fs::Metadata) -> u64 {
+    0
 }
 
 /// Reads at most `limit` bytes as text; more are an error.

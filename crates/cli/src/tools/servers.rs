@@ -279,7 +279,7 @@ fn add(added: &AddServerArguments, printer: Printer) -> Result<Exit, CommandErro
     let problem = |problem: edit::EditError| {
         CommandError::new(format!("`{file}`: {}", problem.message)).hint(problem.help)
     };
-    let changed = edit::with_server(&text, &added.name, entry(added)?).map_err(problem)?;
+    let changed = edit::with_server(&text, &added.name, entry(added, &path)?).map_err(problem)?;
     // An entry that no command could use is not written.
     read(&path, &changed)?;
     text_file::replace(&changed, &path)?;
@@ -298,9 +298,18 @@ fn add(added: &AddServerArguments, printer: Printer) -> Result<Exit, CommandErro
     Ok(Exit::Success)
 }
 
-/// The entry in the file.
-fn entry(added: &AddServerArguments) -> Result<Value, CommandError> {
+/// The entry in `file`.
+fn entry(added: &AddServerArguments, file: &Path) -> Result<Value, CommandError> {
     let mut entry = Object::default();
+    if let Some(document) = &added.openapi {
+        let document = document_in(document, file)?;
+        entry.insert("openapi".into(), Value::from(document));
+        if let Some(address) = &added.base_url {
+            entry.insert("baseUrl".into(), Value::from(address.as_str()));
+        }
+        add_pairs(&mut entry, "headers", &added.headers)?;
+        return Ok(entry.into());
+    }
     match (&added.url, added.command.split_first()) {
         (Some(url), _) => {
             entry.insert("type".into(), Value::from("http"));
@@ -317,10 +326,29 @@ fn entry(added: &AddServerArguments) -> Result<Value, CommandError> {
         }
         (None, None) => {
             return Err(CommandError::new("the server has neither a command nor an address")
-                .hint("write it as `planwright servers add NAME -- COMMAND ARGS`, or with `--url URL`"));
+                .hint("write it as `planwright servers add NAME -- COMMAND ARGS`, with `--url URL`, or with `--openapi FILE`"));
         }
     }
     Ok(entry.into())
+}
+
+/// Returns the path of an OpenAPI document as an entry of `file` names it, or its address unchanged. A person gives a path from the
+/// working folder, an entry has one from the folder of its file.
+fn document_in(document: &str, file: &Path) -> Result<String, CommandError> {
+    if document.contains("://") {
+        return Ok(document.to_owned());
+    }
+    let path = Path::new(document);
+    let real = path
+        .canonicalize()
+        .map_err(|error| CommandError::unreadable(path, &error))?;
+    let folder = match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let folder = folder.canonicalize().ok();
+    let inner = folder.and_then(|folder| real.strip_prefix(folder).ok().map(Path::to_owned));
+    Ok(inner.unwrap_or(real).display().to_string())
 }
 
 fn add_pairs(entry: &mut Object, field: &str, pairs: &[String]) -> Result<(), CommandError> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use planwright::config::Config;
 use planwright::core::check::Policy;
-use planwright::core::{Catalog, Code, Diagnostics, EXTRACTION, Tool};
+use planwright::core::{Catalog, Code, Diagnostics, EXTRACTION, ServerName, Tool};
 use planwright::engine::backend::Simulated;
 use planwright::engine::{Backends, Durations};
 use planwright::mcp::ServersConfig;
@@ -40,6 +40,8 @@ pub(crate) struct Toolbox {
     has_source: bool,
     secrets: Vec<Arc<str>>,
     file: FileOrigin,
+    /// The `mcp.json` of the servers, and its text.
+    source: Option<(PathBuf, String)>,
     /// True if the plan has steps that extract data.
     extracts: bool,
     extraction: Option<Extraction>,
@@ -106,27 +108,9 @@ impl Toolbox {
         };
         toolbox.has_source = true;
         toolbox.file = found.origin;
-        let file = found.path.display().to_string();
-        let (mut config, warnings) =
-            ServersConfig::parse(&found.text, &file, &environment::variable).map_err(|error| {
-                let help = error.help.clone();
-                CommandError::new(error.to_string()).hint(help)
-            })?;
-        for warning in warnings {
-            printer.quote(&format!("warning: {warning}"));
-        }
-        // A server with the name of the built-in one would replace its tools.
-        let local_servers = toolbox.catalog.servers();
-        config.servers.retain(|server| {
-            let is_own = local_servers.contains(&server.name);
-            if is_own {
-                printer.quote(&format!(
-                    "warning: {file}: the server `{}` is not started, since the built-in tools have its name; give it another one",
-                    server.name
-                ));
-            }
-            !is_own
-        });
+        let local = toolbox.local_servers();
+        let config = read_servers(&found.path, &found.text, &local, printer)?;
+        toolbox.source = Some((found.path, found.text));
         toolbox.secrets = config
             .servers
             .iter()
@@ -256,6 +240,17 @@ impl Toolbox {
             && tools.any(|tool| !tool.origin.is_empty())
     }
 
+    /// The names of the servers whose tools are built in.
+    pub(crate) fn local_servers(&self) -> BTreeSet<ServerName> {
+        let tools = self.catalog.tools();
+        tools.map(|tool| tool.server.clone()).collect()
+    }
+
+    /// The `mcp.json` of the servers, and its text when it was read.
+    pub(crate) fn source(&self) -> Option<&(PathBuf, String)> {
+        self.source.as_ref()
+    }
+
     /// The owner of the `mcp.json` of the servers.
     pub(crate) fn file(&self) -> FileOrigin {
         self.file
@@ -271,6 +266,7 @@ impl Toolbox {
             has_source: false,
             secrets: Vec::new(),
             file: FileOrigin::default(),
+            source: None,
             extracts: false,
             extraction: None,
             extraction_problem: None,
@@ -369,6 +365,35 @@ impl Toolbox {
         }
         Ok(())
     }
+}
+
+/// Reads the servers of an `mcp.json`, except those with the names of `local` servers, whose tools they would replace.
+pub(crate) fn read_servers(
+    path: &Path,
+    text: &str,
+    local: &BTreeSet<ServerName>,
+    printer: Printer,
+) -> Result<ServersConfig, CommandError> {
+    let file = path.display().to_string();
+    let (mut config, warnings) = ServersConfig::parse(text, &file, &environment::variable)
+        .map_err(|error| {
+            let help = error.help.clone();
+            CommandError::new(error.to_string()).hint(help)
+        })?;
+    for warning in warnings {
+        printer.quote(&format!("warning: {warning}"));
+    }
+    config.servers.retain(|server| {
+        let is_local = local.contains(&server.name);
+        if is_local {
+            printer.quote(&format!(
+                "warning: {file}: the server `{}` is not started, since the built-in tools have its name; give it another one",
+                server.name
+            ));
+        }
+        !is_local
+    });
+    Ok(config)
 }
 
 /// Reports notices about changed tools.

@@ -69,4 +69,5 @@ mod waiting;
 mod watching;
 mod whole_plans;
 mod wrap;
+mod wrap_clients;
 mod written;

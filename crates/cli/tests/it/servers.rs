@@ -151,6 +151,52 @@ fn a_server_that_is_added_is_trusted_with_its_file() {
 }
 
 #[test]
+fn an_api_is_added_by_its_document() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    fs::create_dir(path.join("inner")).unwrap();
+    let document = "openapi: 3.0.3\ninfo: {title: Shop, version: 1.0.0}\nservers: [{url: https://shop.example}]\npaths:\n  \
+                    /orders:\n    get: {operationId: listOrders, responses: {200: {description: All.}}}\n";
+    fs::write(path.join("inner/shop.yaml"), document).unwrap();
+    let inner = path.join("inner");
+    let added = |more: &[&str]| {
+        let named = ["servers", "add", "shop", "--servers", "../mcp.json"];
+        run(&inner, &[&named, more].concat())
+    };
+    let (exit, _, error) = added(&["--openapi", "none.yaml"]);
+    assert_eq!(exit, Some(2));
+    assert!(error.contains("cannot read `none.yaml`"), "{error}");
+    let (exit, _, error) = added(&["--openapi", "shop.yaml", "--", "true"]);
+    assert_eq!(exit, Some(2), "{error}");
+    let header = ["--header", "Authorization=Bearer ${SHOP_TOKEN:-none}"];
+    let address = ["--base-url", "https://shop.example/v1"];
+    let (exit, _, error) = added(&[&["--openapi", "shop.yaml"], &header[..], &address].concat());
+    assert_eq!(exit, Some(0), "{error}");
+    let text = fs::read_to_string(path.join("mcp.json")).unwrap();
+    let file: Value = serde_json::from_str(&text).unwrap();
+    let expected = json!({
+        "openapi": "inner/shop.yaml",
+        "baseUrl": "https://shop.example/v1",
+        "headers": {"Authorization": "Bearer ${SHOP_TOKEN:-none}"}
+    });
+    assert_eq!(file["mcpServers"]["shop"], expected);
+    let (exit, tools, error) = run(path, &["tools"]);
+    assert_eq!(exit, Some(0), "{error}");
+    assert!(tools.contains("listOrders"), "{tools}");
+    let (exit, _, error) = run(
+        path,
+        &[
+            "servers",
+            "add",
+            "far",
+            "--openapi",
+            "https://far.example/openapi.json",
+        ],
+    );
+    assert_eq!(exit, Some(0), "{error}");
+}
+
+#[test]
 fn a_server_that_is_added_does_not_make_an_untrusted_file_trusted() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();

@@ -33,7 +33,7 @@ impl ServersConfig {
 }
 
 /// A server: its transport and its settings.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct ServerConfig {
     /// The name of the server in plans.
     pub name: ServerName,
@@ -53,7 +53,7 @@ pub struct ServerConfig {
 }
 
 /// The transport of a server.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerTransport {
     /// A child process, reached over its standard input and output.
     Program(ProgramConfig),
@@ -128,7 +128,7 @@ impl ServerTransport {
 }
 
 /// The command line and environment of a program.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct ProgramConfig {
     /// The program.
     pub command: String,
@@ -141,7 +141,7 @@ pub struct ProgramConfig {
 }
 
 /// The address of a remote server and the credentials for it.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct HttpConfig {
     /// The address of its MCP endpoint.
     pub url: String,
@@ -152,7 +152,7 @@ pub struct HttpConfig {
 }
 
 /// The document of an HTTP API, and the address and credentials for its calls.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct OpenApiConfig {
     /// The path or the address of the document.
     pub document: String,
@@ -163,7 +163,7 @@ pub struct OpenApiConfig {
 }
 
 /// The OAuth client of an MCP server's authorization server. All fields are optional.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct OauthConfig {
     /// The grant type.
     pub grant: Grant,

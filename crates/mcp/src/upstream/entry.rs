@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use futures::future::{join, join_all};
 use planwright_core::Value;
 use planwright_engine::backend::ToolError;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use super::monitor::{MonitorEvent, SessionMonitor, SubscribedUris};
 use super::server::{AbortOnDrop, Server};
@@ -15,13 +15,15 @@ use crate::session::caller::{Caller, ListKind, UpstreamClient};
 use crate::session::error::ServerStartError;
 use crate::session::open_session::{ClientContext, ServerObserver, Session};
 
-/// A server and its index in the published view.
+/// A server and its number in the published view.
 #[derive(Debug)]
 pub(crate) struct Upstream {
     pub(crate) server: Arc<Server>,
     pub(crate) subscribed: Arc<SubscribedUris>,
     publisher: Arc<ViewPublisher>,
-    index: usize,
+    pub(crate) id: u64,
+    /// The number of runs and requests that use the server.
+    users: watch::Sender<usize>,
     variants: SessionVariants,
     // The monitor of the current session. Held for single accesses only.
     monitor: Mutex<Option<MonitorHandle>>,
@@ -33,12 +35,13 @@ struct MonitorHandle {
 }
 
 impl Upstream {
-    pub(crate) fn new(server: Server, publisher: Arc<ViewPublisher>, index: usize) -> Self {
+    pub(crate) fn new(server: Server, publisher: Arc<ViewPublisher>, id: u64) -> Self {
         Self {
             server: Arc::new(server),
             subscribed: Arc::default(),
             publisher,
-            index,
+            id,
+            users: watch::Sender::new(0),
             variants: SessionVariants::default(),
             monitor: Mutex::default(),
         }
@@ -88,11 +91,21 @@ impl Upstream {
         join(self.server.stop(), self.variants.stop()).await;
     }
 
+    /// Stops the server once no run and no request uses it any more.
+    pub(crate) async fn retire(self: Arc<Self>) {
+        let mut users = self.users.subscribe();
+        // The sender is in this object, so it outlives the wait.
+        let _ = users.wait_for(|users| *users == 0).await;
+        self.stop().await;
+    }
+
     /// Starts the server in the background if it has never been started or has failed to.
     pub(crate) fn start(self: &Arc<Self>, client: &UpstreamClient) {
         self.set_client(Some(client));
         let view = self.publisher.view();
-        let needs_start = view.servers.get(self.index).is_some_and(|server| {
+        let mut servers = view.servers.iter();
+        let server = servers.find(|server| server.id == self.id);
+        let needs_start = server.is_some_and(|server| {
             matches!(server.state, UpstreamState::Failed(_))
                 || (matches!(server.state, UpstreamState::Idle) && !server.first_start_finished)
         });
@@ -132,7 +145,7 @@ impl Upstream {
     }
 
     fn set_state(&self, state: UpstreamState) {
-        self.publisher.update(self.index, |server, changes| {
+        self.publisher.update(self.id, |server, changes| {
             server.first_start_finished |= state.is_settled();
             server.state = state;
             changes.states += 1;
@@ -153,7 +166,7 @@ impl ServerObserver for Upstream {
             server: Arc::downgrade(&self.server),
             session: Arc::clone(session),
             publisher: Arc::clone(&self.publisher),
-            index: self.index,
+            id: self.id,
             subscribed: Arc::clone(&self.subscribed),
             events: events.clone(),
         };
@@ -176,7 +189,7 @@ impl ServerObserver for Upstream {
             return;
         }
         self.send_event(MonitorEvent::Ended);
-        self.publisher.update(self.index, |server, changes| {
+        self.publisher.update(self.id, |server, changes| {
             // If the server is not ready yet, the monitor handles the end while it waits for the lists.
             if matches!(server.state, UpstreamState::Ready) {
                 server.state = UpstreamState::Idle;
@@ -199,6 +212,31 @@ impl ServerObserver for Upstream {
             method: Arc::from(method),
             params,
         });
+    }
+}
+
+/// A server in use: if it is removed from the configuration, it is stopped only after the use.
+#[derive(Debug)]
+pub(crate) struct UsedUpstream(Arc<Upstream>);
+
+impl UsedUpstream {
+    pub(crate) fn new(upstream: Arc<Upstream>) -> Self {
+        upstream.users.send_modify(|users| *users += 1);
+        Self(upstream)
+    }
+}
+
+impl std::ops::Deref for UsedUpstream {
+    type Target = Arc<Upstream>;
+
+    fn deref(&self) -> &Arc<Upstream> {
+        &self.0
+    }
+}
+
+impl Drop for UsedUpstream {
+    fn drop(&mut self) {
+        self.0.users.send_modify(|users| *users -= 1);
     }
 }
 

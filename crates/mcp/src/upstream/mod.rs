@@ -18,5 +18,5 @@ pub use options::{
 };
 pub use resource_subscription::ResourceSubscription;
 pub use tool_lists::{StoredTools, ToolLists};
-pub use upstreams::Upstreams;
+pub use upstreams::{ServerChanges, Upstreams};
 pub use view::{ChangeCounts, UpstreamNotification, UpstreamServer, UpstreamState, UpstreamView};

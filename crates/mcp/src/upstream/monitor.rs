@@ -31,7 +31,7 @@ pub(crate) struct SessionMonitor {
     pub(crate) server: Weak<Server>,
     pub(crate) session: Arc<Session>,
     pub(crate) publisher: Arc<ViewPublisher>,
-    pub(crate) index: usize,
+    pub(crate) id: u64,
     pub(crate) subscribed: Arc<SubscribedUris>,
     pub(crate) events: mpsc::UnboundedSender<MonitorEvent>,
 }
@@ -134,7 +134,7 @@ impl SessionMonitor {
             },
         };
         let failure = server.failure(error);
-        self.publisher.update(self.index, |server, changes| {
+        self.publisher.update(self.id, |server, changes| {
             server.state = UpstreamState::Failed(failure);
             server.first_start_finished = true;
             changes.states += 1;
@@ -192,7 +192,7 @@ impl SessionMonitor {
     fn publish(&self, lists: Vec<ListContent>, reason: PublishReason) {
         let server_info = &self.session.server_info;
         // One update for all: a client never sees a ready server without its lists.
-        self.publisher.update(self.index, |server, changes| {
+        self.publisher.update(self.id, |server, changes| {
             for list in lists {
                 list.publish(server, changes, reason);
             }

@@ -1,7 +1,7 @@
 //! The servers behind a gateway.
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use futures::future::{BoxFuture, join_all};
@@ -11,7 +11,7 @@ use planwright_engine::{Backends, ToolBackend};
 use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
 
-use super::entry::Upstream;
+use super::entry::{Upstream, UsedUpstream};
 use super::options::{ConnectOptions, ServerFailure};
 use super::resource_subscription::ResourceSubscription;
 use super::server::{Server, ServerBackend};
@@ -36,10 +36,42 @@ pub struct Upstreams {
 }
 
 struct UpstreamsInner {
-    upstreams: Vec<Arc<Upstream>>,
+    // Held for single accesses only, never across an await.
+    servers: Mutex<CurrentServers>,
+    options: Arc<ConnectOptions>,
     publisher: Arc<ViewPublisher>,
     client: Arc<OnceLock<UpstreamClient>>,
     started: OnceLock<Instant>,
+}
+
+#[derive(Debug, Default)]
+struct CurrentServers {
+    upstreams: Vec<Arc<Upstream>>,
+    /// The removed servers that may still be in use.
+    retired: Vec<Weak<Upstream>>,
+    /// The problems of servers that cannot be started, with the numbers of these servers.
+    unusable: Vec<(u64, ServerFailure)>,
+    /// The values that messages must not contain, those of removed servers included.
+    secrets: Vec<Arc<str>>,
+    last_id: u64,
+}
+
+/// The differences between the servers of two configurations.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServerChanges {
+    /// The new servers.
+    pub added: Vec<ServerName>,
+    /// The servers whose configuration is another.
+    pub changed: Vec<ServerName>,
+    /// The servers that are gone.
+    pub removed: Vec<ServerName>,
+}
+
+impl ServerChanges {
+    /// Returns true if there is no difference.
+    pub fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.changed.is_empty() && self.removed.is_empty()
+    }
 }
 
 impl Upstreams {
@@ -47,43 +79,109 @@ impl Upstreams {
     pub fn new(config: ServersConfig, mut options: ConnectOptions) -> Self {
         // A call that needs a failed server is worth an attempt, but not more often than this.
         options.restart_pause.get_or_insert(RESTART_PAUSE);
-        let options = Arc::new(options);
-        let names = config.names().cloned().collect::<Vec<_>>();
-        let servers: Vec<Server> = config
-            .servers
-            .into_iter()
-            .filter(|server| options.needs(&server.name))
-            .map(|server| Server::new(server, Arc::clone(&options)))
-            .collect();
-        let startable = servers
-            .iter()
-            .map(|server| UpstreamServer::new(server.config.name.clone(), UpstreamState::Idle));
-        let unusable = config.unusable.iter().filter_map(|problem| {
-            let failure = ServerFailure::unusable(problem)?;
-            options.needs(&failure.server).then(|| {
-                UpstreamServer::new(failure.server.clone(), UpstreamState::Failed(failure))
-            })
-        });
-        // Startable servers come first, since each of them finds its snapshot by its index below.
-        let snapshots: Vec<UpstreamServer> = startable.chain(unusable).collect();
-        let has_snapshot = |name: &ServerName| snapshots.iter().any(|server| server.name == *name);
-        let absent = names
-            .into_iter()
-            .filter(|name| !has_snapshot(name))
-            .collect();
-        let publisher = Arc::new(ViewPublisher::new(snapshots, absent));
-        let upstreams = servers
-            .into_iter()
-            .enumerate()
-            .map(|(index, server)| Arc::new(Upstream::new(server, Arc::clone(&publisher), index)));
-        Self {
+        let upstreams = Self {
             inner: Arc::new(UpstreamsInner {
-                upstreams: upstreams.collect(),
-                publisher,
+                servers: Mutex::default(),
+                options: Arc::new(options),
+                publisher: Arc::new(ViewPublisher::new(Vec::new(), Vec::new())),
                 client: Arc::default(),
                 started: OnceLock::new(),
             }),
+        };
+        let (_, gone) = upstreams.configure(config);
+        debug_assert!(gone.is_empty(), "there were no servers before");
+        upstreams
+    }
+
+    /// Replaces the servers by those of `config`. Servers with the same configuration stay as they are. The others start at once, if the
+    /// servers were started. A server that is gone or has changed ends after the runs and requests that use it.
+    ///
+    /// Needs a tokio runtime.
+    pub fn replace(&self, config: ServersConfig) -> ServerChanges {
+        let (changes, gone) = self.configure(config);
+        for upstream in gone {
+            tokio::spawn(upstream.retire());
         }
+        if let (Some(_), Some(client)) = (self.inner.started.get(), self.inner.client.get()) {
+            self.start_for(client);
+        }
+        changes
+    }
+
+    /// Returns the values that messages must not contain: those of all configurations so far.
+    pub fn secrets(&self) -> Vec<Arc<str>> {
+        self.servers().secrets.clone()
+    }
+
+    /// Sets the servers, and returns those that are gone.
+    fn configure(&self, config: ServersConfig) -> (ServerChanges, Vec<Arc<Upstream>>) {
+        let inner = &self.inner;
+        let options = &inner.options;
+        let names = config.names().cloned().collect::<Vec<_>>();
+        let mut current = self.servers();
+        let mut before = std::mem::take(&mut current.upstreams);
+        let unusable_before = std::mem::take(&mut current.unusable);
+        let mut changes = ServerChanges::default();
+        let mut snapshots = Vec::new();
+        for server in config.servers {
+            if !options.needs(&server.name) {
+                continue;
+            }
+            for secret in &server.secrets {
+                if !current.secrets.contains(secret) {
+                    current.secrets.push(Arc::clone(secret));
+                }
+            }
+            let is_same = |known: &Arc<Upstream>| *known.server.config == server;
+            let upstream = match before.iter().position(is_same) {
+                Some(at) => before.remove(at),
+                None => {
+                    let name = server.name.clone();
+                    let mut known = before.iter();
+                    if known.any(|known| known.server.config.name == name) {
+                        changes.changed.push(name);
+                    } else {
+                        changes.added.push(name);
+                    }
+                    current.last_id += 1;
+                    let id = current.last_id;
+                    let server = Server::new(server, Arc::clone(options));
+                    Arc::new(Upstream::new(server, Arc::clone(&inner.publisher), id))
+                }
+            };
+            let name = upstream.server.config.name.clone();
+            snapshots.push(UpstreamServer::new(upstream.id, name, UpstreamState::Idle));
+            current.upstreams.push(upstream);
+        }
+        for problem in &config.unusable {
+            let failure = ServerFailure::unusable(problem);
+            let Some(failure) = failure.filter(|failure| options.needs(&failure.server)) else {
+                continue;
+            };
+            let known = unusable_before.iter().find(|(_, known)| *known == failure);
+            let id = known.map_or(current.last_id + 1, |(id, _)| *id);
+            current.last_id = current.last_id.max(id);
+            let state = UpstreamState::Failed(failure.clone());
+            snapshots.push(UpstreamServer::new(id, failure.server.clone(), state));
+            current.unusable.push((id, failure));
+        }
+        let is_gone = |name: &ServerName| !snapshots.iter().any(|server| server.name == *name);
+        let gone = before.iter().map(|known| known.server.config.name.clone());
+        changes.removed.extend(gone.filter(is_gone));
+        let absent = names.into_iter().filter(is_gone).collect();
+        current.retired.retain(|server| server.strong_count() > 0);
+        current.retired.extend(before.iter().map(Arc::downgrade));
+        inner.publisher.replace(snapshots, absent);
+        (changes, before)
+    }
+
+    fn servers(&self) -> MutexGuard<'_, CurrentServers> {
+        let servers = self.inner.servers.lock();
+        servers.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn upstreams(&self) -> Vec<Arc<Upstream>> {
+        self.servers().upstreams.clone()
     }
 
     /// [Starts](Self::start_for) all servers for a client of the latest revision with these `capabilities`
@@ -100,7 +198,7 @@ impl Upstreams {
     pub fn start_for(&self, client: &UpstreamClient) {
         self.inner.started.get_or_init(Instant::now);
         let client = self.inner.client.get_or_init(|| client.clone());
-        for upstream in &self.inner.upstreams {
+        for upstream in self.upstreams() {
             upstream.start(client);
         }
     }
@@ -154,14 +252,15 @@ impl Upstreams {
     /// Returns a backend for each server. `caller` receives the requests and notifications of the servers during calls.
     pub fn backends(&self, caller: Option<Arc<dyn Caller>>) -> Backends {
         let mut backends = Backends::new();
-        for upstream in &self.inner.upstreams {
+        for upstream in self.upstreams() {
+            let name = upstream.server.config.name.clone();
             let backend: Arc<dyn ToolBackend> = Arc::new(UpstreamBackend::new(
-                Arc::clone(upstream),
+                upstream,
                 // Shared rather than copied: the client may become known only after the backends exist.
                 Arc::clone(&self.inner.client),
                 caller.clone(),
             ));
-            backends.add(upstream.server.config.name.clone(), backend);
+            backends.add(name, backend);
         }
         backends
     }
@@ -182,7 +281,7 @@ impl Upstreams {
         params: Value,
         caller: Option<Arc<dyn Caller>>,
     ) -> Result<Value, UpstreamError> {
-        let upstream = self.upstream(server)?;
+        let upstream = UsedUpstream::new(self.upstream(server)?);
         let server = upstream
             .server_for(&self.inner.client, caller.as_ref())
             .await?;
@@ -241,18 +340,22 @@ impl Upstreams {
     ) -> Result<ResourceSubscription, UpstreamError> {
         let upstream = self.upstream(server)?;
         let session = upstream.session(&self.inner.client).await?;
-        ResourceSubscription::begin(upstream, &session, Arc::from(uri)).await
+        ResourceSubscription::begin(&upstream, &session, Arc::from(uri)).await
     }
 
     /// Stops all servers and their descendants. Later requests fail.
     pub async fn shutdown(&self) {
         // Concurrently, because each server may use its whole grace period.
-        let stops = self.inner.upstreams.iter();
-        join_all(stops.map(|upstream| upstream.stop())).await;
+        let (mut upstreams, retired) = {
+            let servers = self.servers();
+            (servers.upstreams.clone(), servers.retired.clone())
+        };
+        upstreams.extend(retired.iter().filter_map(Weak::upgrade));
+        join_all(upstreams.iter().map(|upstream| upstream.stop())).await;
     }
 
-    fn upstream(&self, name: &str) -> Result<&Arc<Upstream>, UpstreamError> {
-        let mut upstreams = self.inner.upstreams.iter();
+    fn upstream(&self, name: &str) -> Result<Arc<Upstream>, UpstreamError> {
+        let mut upstreams = self.upstreams().into_iter();
         let found = upstreams.find(|upstream| &*upstream.server.config.name == name);
         found.ok_or_else(|| {
             let message = format!("there is no server `{name}`");
@@ -272,7 +375,7 @@ impl fmt::Debug for Upstreams {
 #[derive(Debug)]
 struct UpstreamBackend {
     // Keeps the observer of the server alive, because the server itself does not.
-    upstream: Arc<Upstream>,
+    upstream: UsedUpstream,
     client: Arc<OnceLock<UpstreamClient>>,
     caller: Option<Arc<dyn Caller>>,
 }
@@ -284,7 +387,7 @@ impl UpstreamBackend {
         caller: Option<Arc<dyn Caller>>,
     ) -> Self {
         Self {
-            upstream,
+            upstream: UsedUpstream::new(upstream),
             client,
             caller,
         }

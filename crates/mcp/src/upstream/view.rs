@@ -37,6 +37,8 @@ pub struct ChangeCounts {
 pub struct UpstreamServer {
     /// The name in the configuration.
     pub name: ServerName,
+    /// The number of the server. A server whose configuration has changed has a new and higher one.
+    pub id: u64,
     /// The state of its process or connection.
     pub state: UpstreamState,
     /// True once the first start attempt has finished, successfully or not.
@@ -120,9 +122,10 @@ impl UpstreamView {
 
 impl UpstreamServer {
     /// Creates a snapshot that has only a state.
-    pub(crate) fn new(name: ServerName, state: UpstreamState) -> Self {
+    pub(crate) fn new(id: u64, name: ServerName, state: UpstreamState) -> Self {
         Self {
             name,
+            id,
             first_start_finished: state.is_settled(),
             state,
             revision: None,
@@ -195,10 +198,11 @@ impl ViewPublisher {
         self.notifications.subscribe()
     }
 
-    /// Publishes a view in which `update` has modified the server at `index` and the counters.
+    /// Publishes a view in which `update` has modified the server `id` and the counters. A server that was removed is not
+    /// published any more.
     pub(crate) fn update(
         &self,
-        index: usize,
+        id: u64,
         update: impl FnOnce(&mut UpstreamServer, &mut ChangeCounts),
     ) {
         let mut view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
@@ -206,9 +210,38 @@ impl ViewPublisher {
         let UpstreamView {
             servers, changes, ..
         } = Arc::make_mut(&mut view);
-        if let Some(server) = servers.get_mut(index) {
-            update(Arc::make_mut(server), changes);
+        let Some(server) = servers.iter_mut().find(|server| server.id == id) else {
+            return;
+        };
+        update(Arc::make_mut(server), changes);
+        drop(view);
+        self.version.send_modify(|version| *version += 1);
+    }
+
+    /// Publishes a view with these servers. A server that the view already has keeps its snapshot.
+    pub(crate) fn replace(&self, servers: Vec<UpstreamServer>, absent: Vec<ServerName>) {
+        let mut view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changes = view.changes;
+        changes.states += 1;
+        let present = |id: u64| view.servers.iter().find(|server| server.id == id);
+        for gone in &view.servers {
+            if servers.iter().any(|server| server.id == gone.id) {
+                continue;
+            }
+            changes.tools += u64::from(!gone.tool_entries.is_empty());
+            changes.prompts += u64::from(!gone.prompts.is_empty());
+            let has_resources = !gone.resources.is_empty() || !gone.resource_templates.is_empty();
+            changes.resources += u64::from(has_resources);
         }
+        let servers = servers
+            .into_iter()
+            .map(|server| present(server.id).map_or_else(|| Arc::new(server), Arc::clone))
+            .collect();
+        *view = Arc::new(UpstreamView {
+            servers,
+            absent: absent.into(),
+            changes,
+        });
         drop(view);
         self.version.send_modify(|version| *version += 1);
     }

@@ -27,6 +27,7 @@ use tower::{Service, ServiceExt};
 
 use super::access::ClientAccess;
 use super::gate::{RequestGate, routes};
+use super::health::HealthNote;
 use super::limits::HttpLimits;
 use super::metrics::Metrics;
 use super::page::{PageRoutes, TokenClients};
@@ -99,6 +100,11 @@ impl HttpServer {
     /// Returns the metrics, for `/metrics`.
     pub fn metrics(&self) -> Metrics {
         self.gate.metrics.clone()
+    }
+
+    /// Returns the note that health checks show.
+    pub fn health_note(&self) -> HealthNote {
+        self.gate.note.clone()
     }
 
     /// Serves the page of runs as well, at `/`.

@@ -25,6 +25,7 @@ use planwright_store::Store;
 use tower::Service;
 
 use super::access::ClientAccess;
+use super::health::HealthNote;
 use super::limits::{HttpLimits, InFlightPermit, InFlightRequests, KeyedRateLimiter};
 use super::limits::{Refusal, Refused, network_of};
 use super::metrics::{ActiveRequest, Metrics};
@@ -38,6 +39,7 @@ pub(super) struct RequestGate {
     pub(super) access: ClientAccess,
     pub(super) limits: HttpLimits,
     pub(super) metrics: Metrics,
+    pub(super) note: HealthNote,
     is_loopback: bool,
     names: HostNames,
     rate: Option<KeyedRateLimiter<ClientId>>,
@@ -60,6 +62,7 @@ impl RequestGate {
             access,
             limits,
             metrics: Metrics::new(telemetry),
+            note: HealthNote::default(),
             is_loopback: listen.ip().is_loopback(),
             names: HostNames::new(listen, serve),
             rate: limits.rate.map(KeyedRateLimiter::new),
@@ -291,6 +294,7 @@ where
     S::Response: IntoResponse,
     S::Future: Send + 'static,
 {
+    let note = gate.note.clone();
     let served = Router::new()
         .route_service("/mcp", service)
         .layer(from_fn_with_state(Arc::clone(&gate), admit));
@@ -313,10 +317,17 @@ where
         .layer(from_fn_with_state(gate, check_host_name))
         // Web pages of other origins may call `/mcp`, but not the page of runs, which is outside of the CORS layer.
         .merge(page)
-        // Health checks may use any address of the server; the response reveals nothing else.
-        .route("/healthz", get(async || "ok\n"))
+        // Health checks may use any address of the server; the response reveals nothing else but the note.
+        .route("/healthz", get(move || std::future::ready(health(&note))))
         .fallback(async || StatusCode::NOT_FOUND)
         .layer(from_fn(set_response_headers))
+}
+
+fn health(note: &HealthNote) -> String {
+    match note.get() {
+        None => "ok\n".to_owned(),
+        Some(note) => format!("ok\nnote: {note}\n"),
+    }
 }
 
 async fn metrics(State(gate): State<Arc<RequestGate>>) -> Response {

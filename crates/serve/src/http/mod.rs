@@ -6,6 +6,7 @@
 mod access;
 mod connections;
 mod gate;
+mod health;
 mod limits;
 mod metrics;
 mod origin;
@@ -14,6 +15,7 @@ mod shared_rate;
 mod unadmitted;
 
 pub use connections::{HttpServer, HttpSettings};
+pub use health::HealthNote;
 pub use metrics::Metrics;
 pub use origin::listen_address;
 pub use page::{PageRoutes, SessionClient, TokenClients};

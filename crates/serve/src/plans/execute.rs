@@ -262,12 +262,19 @@ impl PlanHost {
         let mut guards = self.settings.options.guards.clone();
         self.client_policy(client).narrow(&mut guards);
         let secret_values = (self.settings.external_values)(plan).map_err(BadRequest)?;
-        Ok(RunOptions {
+        let mut options = RunOptions {
             guards,
             secret_values,
             meter: WrittenMeter::default(),
             ..self.settings.options.clone()
-        })
+        };
+        // Servers that came later have secrets of their own.
+        for secret in self.upstreams.secrets() {
+            if !options.secrets.contains(&secret) {
+                options.secrets.push(secret);
+            }
+        }
+        Ok(options)
     }
 
     /// Launches and tracks a run that began at `began`, over the tools that its plan was checked with.
@@ -368,8 +375,12 @@ impl PlanHost {
             backends.set_extraction(Arc::new(Extraction::new(model)));
         }
         backends.join(self.upstreams.backends(caller));
+        // Read after the backends: too high a number refuses a call, too low a one would miss a change.
+        let view = self.upstreams.view();
+        let newest = view.servers.iter().map(|server| server.id).max();
         GuardedBackends {
             backends,
+            newest: newest.unwrap_or_default(),
             upstreams: self.upstreams.clone(),
             policy: match self.settings.store {
                 Some(_) => self.settings.pin,

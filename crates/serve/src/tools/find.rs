@@ -294,7 +294,7 @@ impl PlanHost {
 impl PlanHost {
     /// Checks that a tool has not changed since a person decided about a call of it.
     pub(crate) fn is_as_shown(&self, tool: &Tool) -> Result<(), BadRequest> {
-        match changes_of(&self.upstreams, tool) {
+        match changes_of(&self.upstreams, tool, u64::MAX) {
             None => Ok(()),
             Some(changes) => Err(BadRequest(format!(
                 "`{}` changed while it was waiting for a decision ({}), so it was not called; call it again for a new decision",

@@ -261,13 +261,15 @@ impl CacheState {
 pub(crate) struct GuardedBackends {
     pub(crate) backends: Backends,
     pub(crate) upstreams: Upstreams,
+    /// The number of the newest server that the run can call: later ones replaced servers that the run still calls.
+    pub(crate) newest: u64,
     /// The policy for tools that changed.
     pub(crate) policy: PinPolicy,
 }
 
 impl ToolBackend for GuardedBackends {
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
-        let changed = changes_of(&self.upstreams, &call.tool);
+        let changed = changes_of(&self.upstreams, &call.tool, self.newest);
         let matters = changed.filter(|changes| {
             // A person approved the whole definition that was shown, so any change invalidates the approval.
             call.tool.approval || self.policy == PinPolicy::Ask && changes.asks()
@@ -295,13 +297,15 @@ impl fmt::Debug for GuardedBackends {
     }
 }
 
-/// Returns the difference between the definition of a tool and the one that its server lists now, if there is one.
-pub(super) fn changes_of(upstreams: &Upstreams, tool: &Tool) -> Option<Changes> {
+/// Returns the difference between the definition of a tool and the one that its server lists now, if there is one. Servers with a number
+/// above `newest` are ignored.
+pub(super) fn changes_of(upstreams: &Upstreams, tool: &Tool, newest: u64) -> Option<Changes> {
     if tool.origin.is_empty() {
         return None;
     }
     let view = upstreams.view();
-    let mut tools = view.server(&tool.server)?.tools.iter().rev();
+    let server = view.server(&tool.server)?;
+    let mut tools = server.tools.iter().rev().filter(|_| server.id <= newest);
     let now = tools.find(|now| now.name == tool.name)?;
     let changes = Changes::of_tool(tool, now);
     (!changes.is_empty()).then_some(changes)

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -14,6 +14,7 @@ use crate::args::{CheckArguments, Format};
 use crate::error::{CommandError, Exit};
 use crate::setup::settings;
 use crate::system::signals::Signals;
+use crate::system::text_file::{self, FileState};
 use crate::tools::open_servers::ServerUse;
 use crate::tools::toolbox;
 use crate::view::printer::{Printer, counted};
@@ -63,9 +64,6 @@ pub(crate) async fn watch(
 /// The states of the files. A file that does not exist has none.
 pub(crate) type FileStates = BTreeMap<PathBuf, Option<FileState>>;
 
-/// The state of a file: time of its last change, length, and its number, which differs if another file took its place.
-type FileState = (SystemTime, u64, u64);
-
 /// Waits until the state of a file, as `states` reads it, differs from that in `checked`.
 pub(crate) async fn changed(
     checked: &FileStates,
@@ -112,23 +110,8 @@ fn states(arguments: &CheckArguments) -> Result<FileStates, CommandError> {
 /// The states of `files`.
 pub(crate) fn states_of(files: Vec<PathBuf>) -> FileStates {
     let states = files.into_iter().map(|file| {
-        let state = state(&file);
+        let state = text_file::state(&file);
         (file, state)
     });
     states.collect()
-}
-
-fn state(file: &Path) -> Option<FileState> {
-    let metadata = std::fs::metadata(file).ok()?;
-    Some((metadata.modified().ok()?, metadata.len(), number(&metadata)))
-}
-
-#[cfg(unix)]
-fn number(metadata: &std::fs::Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::ino(metadata)
-}
-
-#[cfg(not(unix))]
-fn number(_: &std::fs::Metadata) -> u64 {
-    0
 }

@@ -5,22 +5,27 @@ use std::path::{Path, PathBuf};
 use planwright::config::is_tool_pattern;
 use planwright::core::Value;
 use planwright::format::{
-    CarriedRuleV1, CarriedRulesV1, RenamedServerV1, StayingServerV1, WrapV1, WrappedFileV1,
+    CarriedRuleV1, CarriedRulesV1, DroppedFieldV1, RenamedServerV1, StayingServerV1, WrapV1,
+    WrappedFileV1,
 };
 
-use super::edit::ObjectText;
-use super::edit::{EditError, Section};
+use super::client::Client;
+use super::converted::{behind, read_converted, write_converted};
+use super::edit::{EditError, Section, names_file};
 use super::own_rules::RulesChange;
-use super::place::{GatewayFiles, KnownClient, PathEnvironment, ServerListPlace};
+use super::place::{GatewayFiles, PathEnvironment, ServerListPlace};
 use super::rules::{ClientRule, RuleList};
 use crate::args::{Format, RunFormat, WrapArguments};
 use crate::error::{CommandError, Exit};
 use crate::view::output;
 use crate::view::printer::Printer;
 
-/// `planwright wrap CLIENT|FILE`
+/// `planwright wrap [CLIENT|FILE]`
 pub(crate) fn wrap(arguments: &WrapArguments, printer: Printer) -> Result<Exit, CommandError> {
-    let mut places = places(arguments)?;
+    let Some(target) = &arguments.target else {
+        return super::overview::overview(arguments.format, printer);
+    };
+    let mut places = places(target, arguments)?;
     if arguments.undo {
         // One file may have two lists: the last change is undone first.
         places.reverse();
@@ -38,34 +43,45 @@ pub(crate) fn wrap(arguments: &WrapArguments, printer: Printer) -> Result<Exit, 
     if done.is_empty() && !arguments.undo {
         return Err(no_servers_error(&places));
     }
+    let is_client = Client::named(target).is_some();
+    if done.is_empty() && !is_client {
+        // Nothing was moved from a file that does not exist: its name is misspelt.
+        let file = Path::new(target);
+        std::fs::metadata(file).map_err(|error| CommandError::unreadable(file, &error))?;
+    }
+    let is_done = done.iter().all(|file| file.problem.is_none());
     let report = WrapV1::new(arguments.undo, arguments.dry_run, done);
     match arguments.format {
         Format::Json => output::json(&report, RunFormat::Json, printer)?,
         Format::Text => super::report::print(&report, printer),
     }
-    Ok(Exit::Success)
+    Ok(if is_done { Exit::Success } else { Exit::Failed })
 }
 
 /// The lists of servers that the arguments are about.
-fn places(arguments: &WrapArguments) -> Result<Vec<ServerListPlace>, CommandError> {
-    if let Some(client) = KnownClient::named(&arguments.target) {
+fn places(target: &str, arguments: &WrapArguments) -> Result<Vec<ServerListPlace>, CommandError> {
+    if let Some(client) = Client::named(target) {
         let places = client.places(&PathEnvironment::of_process()?).into_iter();
         let scope = arguments.scope;
         let wanted = places.filter(|place| scope.is_none_or(|scope| place.scope == Some(scope)));
         return Ok(wanted.collect());
     }
-    let file = PathBuf::from(&arguments.target);
-    let text = std::fs::read_to_string(&file).map_err(|error| {
-        let is_word = !arguments.target.contains(['/', '\\', '.']);
-        let error = CommandError::unreadable(&file, &error);
-        if is_word {
-            return error.hint("known clients are claude-code, claude-desktop, cursor and vscode");
+    let file = PathBuf::from(target);
+    match std::fs::read_to_string(&file) {
+        Ok(text) => Ok(vec![ServerListPlace::named(file, &text)]),
+        // What was moved from a file is found although the file is gone.
+        Err(error) if arguments.undo && error.kind() == std::io::ErrorKind::NotFound => {
+            Ok(ServerListPlace::deleted(&file))
         }
-        error
-    })?;
-    let has = |name: &str| ObjectText::find(&text, &[name]).is_ok_and(|found| found.is_some());
-    let is_vs_code = !has("mcpServers") && has("servers");
-    Ok(vec![ServerListPlace::named(file, is_vs_code)])
+        Err(error) => {
+            let is_word = !target.contains(['/', '\\', '.']);
+            let error = CommandError::unreadable(&file, &error);
+            if is_word {
+                return Err(error.hint(format!("known clients are {}", Client::names())));
+            }
+            Err(error)
+        }
+    }
 }
 
 fn no_servers_error(places: &[ServerListPlace]) -> CommandError {
@@ -94,18 +110,15 @@ fn put_in_front(
     };
     let path = path(place);
     let explain = |problem| explain(&place.file, problem);
-    if !super::edit::has_servers(&text, &path).map_err(explain)? {
+    let listed = super::edit::servers(place.syntax, &text, &path).map_err(explain)?;
+    if listed.is_none_or(|servers| servers.is_empty()) {
         return Ok(None);
     }
     let gateway_files = GatewayFiles::of(place)?;
     let known = super::place::read(&gateway_files.servers)?;
+    let known_entries = super::place::read(&gateway_files.entries)?;
     let file = gateway_files.servers.display().to_string();
-    let section = Section {
-        path: &path,
-        name: place.entry,
-        entry: entry(place, &file)?,
-        file: &file,
-    };
+    let section = section(place, &path, entry(place, &file)?, &file);
     let is_own = place.is_own(around);
     let stays = |name: &str, server: &Value| super::report::reason(name, server, is_own);
     let wrapped = super::edit::wrap(&text, known.as_deref(), &section, &stays).map_err(explain)?;
@@ -117,9 +130,18 @@ fn put_in_front(
         .map(|(server, because)| StayingServerV1 { server, because })
         .collect();
     report.moved = wrapped.moved;
+    report.dropped = wrapped
+        .dropped
+        .into_iter()
+        .map(|(server, field)| DroppedFieldV1 { server, field })
+        .collect();
+    let mut converted = read_converted(&gateway_files, known_entries.as_deref())?;
+    let is_converted = !wrapped.converted.is_empty();
+    converted.extend(wrapped.converted);
     // Servers that moved before are included: the client's rules may have changed.
-    let behind = servers(&wrapped.gateway_text, super::edit::GATEWAY_SERVERS);
-    let rules = client_rules(place, around, &servers(&text, &path), &behind)?;
+    let behind = behind(&wrapped.gateway_text, &converted);
+    let listed = servers(place, &text);
+    let rules = client_rules(place, around, &listed, &behind)?;
     let (left, carried): (Vec<_>, Vec<_>) = rules.iter().partition(|rule| rule.is_refused());
     let change = RulesChange::add_rules(&gateway_files, &carried)?;
     report.changed = changed || change.is_some();
@@ -137,22 +159,29 @@ fn put_in_front(
             change.write()?;
         }
     } else if dry_run {
-        report.difference =
-            super::report::difference(&text, &wrapped.client, &servers(&text, &path));
+        report.difference = super::report::difference(&text, &wrapped.client, &listed);
         report.backup = None;
     } else {
         if known.is_none() {
             super::place::write_private(&gateway_files.backup, &text)?;
         }
         super::place::write_private(&gateway_files.servers, &wrapped.gateway_text)?;
+        if is_converted {
+            write_converted(&gateway_files, &converted)?;
+        }
         // The rules are written first, so that they apply to every call through the gateway.
         let ruled = change.as_ref().map_or(Ok(()), RulesChange::write);
         let done =
             ruled.and_then(|()| super::place::replace_client(&place.file, &text, &wrapped.client));
         if let Err(error) = done {
-            match known {
-                Some(known) => super::place::write_private(&gateway_files.servers, &known)?,
-                None => super::place::remove(&gateway_files.servers)?,
+            for (file, before) in [
+                (&gateway_files.servers, known),
+                (&gateway_files.entries, known_entries),
+            ] {
+                match before {
+                    Some(before) => super::place::write_private(file, &before)?,
+                    None => super::place::remove(file)?,
+                }
             }
             if let Some(change) = &change {
                 change.revert()?;
@@ -170,35 +199,30 @@ fn undo(
     dry_run: bool,
 ) -> Result<Option<WrappedFileV1>, CommandError> {
     let gateway_files = GatewayFiles::of(place)?;
-    let Some(wrapped) = super::place::read(&gateway_files.servers)? else {
-        return Ok(None);
-    };
-    let Some(text) = super::place::read(&place.file)? else {
-        return Err(
-            CommandError::new(format!("`{}` is gone", place.file.display()))
-                .hint(format!(
-                    "its servers are in `{}`",
-                    gateway_files.servers.display()
-                ))
-                .hint(format!(
-                    "the backup is `{}`",
-                    gateway_files.backup.display()
-                )),
-        );
-    };
     let path = path(place);
     let file = gateway_files.servers.display().to_string();
-    let section = Section {
-        path: &path,
-        name: place.entry,
-        // The current path is used, because the program may have moved since the entry was written.
-        entry: servers(&text, &path)
-            .get(place.entry)
-            .cloned()
-            .unwrap_or_default(),
-        file: &file,
+    let text = super::place::read(&place.file)?;
+    let Some(wrapped) = super::place::read(&gateway_files.servers)? else {
+        let entry = text.and_then(|text| servers(place, &text).get(&place.entry).cloned());
+        let is_ours = entry.is_some_and(|entry| names_file(&entry, &file));
+        return Ok(is_ours.then(|| {
+            let problem = format!(
+                "`{}` still starts the gateway with `{file}`, which is gone with the servers in it",
+                place.entry
+            );
+            unrestored(place, &gateway_files, problem)
+        }));
     };
-    let mut restored = super::edit::unwrap(&text, &wrapped, &section)
+    let Some(text) = text else {
+        let problem = format!("it is gone; its servers are in `{file}`");
+        return Ok(Some(unrestored(place, &gateway_files, problem)));
+    };
+    // The current path is used, because the program may have moved since the entry was written.
+    let entry = servers(place, &text).get(&place.entry).cloned();
+    let section = section(place, &path, entry.unwrap_or_default(), &file);
+    let converted = super::place::read(&gateway_files.entries)?;
+    let converted = read_converted(&gateway_files, converted.as_deref())?;
+    let mut restored = super::edit::unwrap(&text, &wrapped, &converted, &section)
         .map_err(|problem| explain(&place.file, problem))?;
     let backup = super::place::read(&gateway_files.backup)?;
     let is_own = place.is_own(around);
@@ -234,7 +258,7 @@ fn undo(
         report.rules = Some(carried_rules(&gateway_files, &[], &[], change.as_ref()));
     }
     if dry_run {
-        let shown = servers(&restored.client, &path);
+        let shown = servers(place, &restored.client);
         report.difference = super::report::difference(&text, &restored.client, &shown);
         return Ok(Some(report));
     }
@@ -243,6 +267,7 @@ fn undo(
         Some(text) => super::place::write_private(&gateway_files.servers, &text)?,
         None => super::place::remove(&gateway_files.servers)?,
     }
+    super::place::remove(&gateway_files.entries)?;
     if let Some(change) = change {
         change.write()?;
     }
@@ -337,32 +362,71 @@ fn report(place: &ServerListPlace, gateway_files: &GatewayFiles) -> WrappedFileV
     WrappedFileV1 {
         path: place.file.display().to_string(),
         scope: place.scope.map(crate::args::WrapScope::word),
-        entry: place.entry,
+        entry: place.entry.clone(),
         servers_file: gateway_files.servers.display().to_string(),
         backup: Some(gateway_files.backup.display().to_string()),
         ..WrappedFileV1::default()
     }
 }
 
-/// The entry that starts the gateway.
+/// The report about a list that cannot be restored.
+fn unrestored(
+    place: &ServerListPlace,
+    gateway_files: &GatewayFiles,
+    problem: String,
+) -> WrappedFileV1 {
+    let mut report = report(place, gateway_files);
+    report.problem = Some(problem);
+    if !gateway_files.backup.is_file() {
+        report.backup = None;
+    }
+    report
+}
+
+/// The entry that starts the gateway, as the client writes it.
 fn entry(place: &ServerListPlace, servers: &str) -> Result<Value, CommandError> {
-    let kind = place.is_typed.then(|| ("type", Value::from("stdio")));
     let args = ["serve", "--servers", servers].map(Value::from);
     let fields = [
         ("command", Value::from(super::place::this_program()?)),
         ("args", Value::list(args)),
     ];
-    Ok(Value::object(kind.into_iter().chain(fields)))
+    let timeout = place.form.gateway_timeout;
+    let timeout = timeout.map(|timeout| ("timeout", Value::from(timeout)));
+    let entry = Value::object(fields.into_iter().chain(timeout));
+    Ok(place.form.restore(&place.entry, &entry))
+}
+
+fn section<'a>(
+    place: &'a ServerListPlace,
+    path: &'a [&'a str],
+    entry: Value,
+    file: &'a str,
+) -> Section<'a> {
+    Section {
+        syntax: place.syntax,
+        form: place.form,
+        path,
+        name: &place.entry,
+        entry,
+        file,
+    }
 }
 
 /// The servers of a client's file, as a value.
-fn servers(text: &str, path: &[&str]) -> Value {
-    let found = ObjectText::find(text, path).ok().flatten();
-    let members = found.into_iter().flat_map(|object| object.members);
-    Value::object(members.map(|member| (member.name, member.value)))
+pub(super) fn servers(place: &ServerListPlace, text: &str) -> Value {
+    let path = path(place);
+    let found = super::edit::servers(place.syntax, text, &path)
+        .ok()
+        .flatten();
+    Value::object(
+        found
+            .into_iter()
+            .flatten()
+            .map(|(name, entry)| (name, entry)),
+    )
 }
 
-fn path(place: &ServerListPlace) -> Vec<&str> {
+pub(super) fn path(place: &ServerListPlace) -> Vec<&str> {
     place.path.iter().map(String::as_str).collect()
 }
 

@@ -1,11 +1,13 @@
-//! Moves servers from a client's file into one of ours, and back. Pure functions from texts to texts. A JSON object with comments is read
-//! as a list of its members with their places in the text.
+//! Moves servers from a client's file into one of ours, and back. Pure functions from texts to texts.
 
-use jsonc_parser::ast;
-use jsonc_parser::common::Ranged;
-use jsonc_parser::tokens::{Token, TokenAndRange};
 use planwright::core::Value;
-use planwright::mcp::jsonc;
+use serde::{Deserialize, Serialize};
+
+use super::client::ListSyntax;
+use super::form::{Converted, EntryForm};
+pub(crate) use super::lists::json_list::ObjectText;
+use super::lists::json_list::{Member, format_entry};
+use super::lists::server_list::{self, ServerList};
 
 /// The path to the servers in one of our files.
 pub(crate) const GATEWAY_SERVERS: &[&str] = &["mcpServers"];
@@ -16,11 +18,15 @@ pub(crate) const EMPTY: &str = "{\n  \"mcpServers\": {\n  }\n}\n";
 /// The place of the servers in a client's file, and their replacement.
 #[derive(Clone, Debug)]
 pub(crate) struct Section<'a> {
+    /// The syntax of the file.
+    pub(crate) syntax: ListSyntax,
+    /// The form of the client's entries.
+    pub(crate) form: &'a EntryForm,
     /// The path to the object that contains them.
     pub(crate) path: &'a [&'a str],
     /// The name of our entry.
     pub(crate) name: &'a str,
-    /// Our entry.
+    /// Our entry, as the client writes it.
     pub(crate) entry: Value,
     /// The argument that identifies our entry among entries of the same name: the path of our file.
     pub(crate) file: &'a str,
@@ -33,8 +39,21 @@ pub(crate) struct EditError {
     pub(crate) help: String,
 }
 
+/// A server whose entry was converted when it moved, so that it returns as it was.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub(crate) struct ConvertedServer {
+    /// The name.
+    pub(crate) name: String,
+    /// The entry in our file.
+    pub(crate) entry: Value,
+    /// The entry of the client.
+    pub(crate) original: Value,
+    /// The text of the client's entry.
+    pub(crate) text: String,
+}
+
 /// A client's file with the gateway in front of its servers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Wrapped {
     /// The text of the client's file.
     pub(crate) client: String,
@@ -44,6 +63,10 @@ pub(crate) struct Wrapped {
     pub(crate) moved: Vec<String>,
     /// The servers that stay, each with the reason.
     pub(crate) stay: Vec<(String, String)>,
+    /// The moved servers whose entries were converted.
+    pub(crate) converted: Vec<ConvertedServer>,
+    /// The names of moved servers, each with a field that has no equivalent.
+    pub(crate) dropped: Vec<(String, String)>,
 }
 
 /// A client's file with its servers restored.
@@ -59,66 +82,125 @@ pub(crate) struct Unwrapped {
     pub(crate) left: Option<(Vec<String>, String)>,
 }
 
-/// Moves the servers of `text` into the gateway's file, which has the text `gateway_text` if it exists. `stays` returns the reason why one cannot move.
+impl EditError {
+    /// The error of a text with a wrong syntax.
+    pub(crate) fn malformed(syntax: &str, error: &str) -> Self {
+        Self {
+            message: format!("it is not {syntax}: {error}"),
+            help: "fix it, then try again: nothing was changed".to_owned(),
+        }
+    }
+}
+
+/// Moves the servers of `text` into the gateway's file, which has the text `gateway_text` if it exists. `stays` returns the reason why the server
+/// of an entry in the form of our files cannot move.
 pub(crate) fn wrap(
     text: &str,
     gateway_text: Option<&str>,
     section: &Section<'_>,
     stays: &dyn Fn(&str, &Value) -> Option<String>,
 ) -> Result<Wrapped, EditError> {
-    let mut client = object(text, section.path)?.ok_or_else(|| no_servers(section.path))?;
+    let mut client = section
+        .open(text)?
+        .ok_or_else(|| no_servers(section.path))?;
     let mut target = our_servers(gateway_text.unwrap_or(EMPTY))?;
-    let has_entry = has_entry(&client, section)?;
-    let mut members = Vec::new();
-    let mut moved = Vec::new();
-    let mut stay = Vec::new();
+    let servers = client.servers();
+    let entry_at = section.entry_at(&servers)?;
+    let mut wrapped = Wrapped {
+        client: String::new(),
+        gateway_text: String::new(),
+        moved: Vec::new(),
+        stay: Vec::new(),
+        converted: Vec::new(),
+        dropped: Vec::new(),
+    };
+    let mut variables = Vec::new();
     let mut place = None;
-    for member in std::mem::take(&mut client.members) {
-        if has_entry && member.name == section.name {
-            members.push(member);
+    let mut at = 0;
+    for (index, (name, value)) in servers.into_iter().enumerate() {
+        if entry_at == Some(index) {
+            at += 1;
             continue;
         }
-        let known = target.get(&member.name).is_some();
-        let reason = stays(&member.name, &member.value).or_else(|| {
+        let converted = section.form.convert(&value);
+        let reason = match &converted {
+            Ok(converted) => stays(&name, &converted.entry),
+            Err(reason) => Some(reason.clone()),
+        };
+        let known = target.get(&name).is_some();
+        let reason = reason.or_else(|| {
             known.then(|| "a server of that name is behind the gateway already".to_owned())
         });
-        if let Some(reason) = reason {
-            stay.push((member.name.clone(), reason));
-            members.push(member);
+        let converted = match (converted, reason) {
+            (Ok(converted), None) => converted,
+            (_, reason) => {
+                wrapped.stay.push((name, reason.unwrap_or_default()));
+                at += 1;
+                continue;
+            }
+        };
+        let fragment = client.remove(at);
+        place.get_or_insert_with(|| (at, fragment.clone()));
+        let Converted {
+            entry,
+            dropped,
+            variables: passed,
+        } = converted;
+        variables.extend(passed);
+        let fields = dropped.into_iter().map(|field| (name.clone(), field));
+        wrapped.dropped.extend(fields);
+        if section.syntax == ListSyntax::Json && entry == value {
+            target.members.push(Member::of_fragment(&fragment)?);
         } else {
-            place.get_or_insert((members.len(), member.blanks().to_owned()));
-            moved.push(member.name.clone());
-            target.members.push(member);
+            let written = target.format(&name, &entry, None);
+            target.members.push(Member::of_fragment(&written)?);
+            wrapped.converted.push(ConvertedServer {
+                name: name.clone(),
+                entry,
+                original: value,
+                text: fragment,
+            });
+        }
+        wrapped.moved.push(name);
+    }
+    let servers = client.servers();
+    match section.entry_at(&servers)? {
+        None => {
+            if let Some((at, like)) = place {
+                let entry = section.with_variables(&section.entry, variables);
+                let entry = client.format(section.name, &entry, Some(&like));
+                client.insert(at, &entry)?;
+            }
+        }
+        Some(at) => {
+            let present = &servers[at].1;
+            let entry = section.with_variables(present, variables);
+            if entry != *present {
+                let like = client.remove(at);
+                let entry = client.format(section.name, &entry, Some(&like));
+                client.insert(at, &entry)?;
+            }
         }
     }
-    if let Some((at, blanks)) = place.filter(|_| !has_entry) {
-        let written = format_entry(&section.entry, &blanks, &client.foot);
-        members.insert(
-            at,
-            Member::new(&blanks, section.name, section.entry.clone(), &written),
-        );
-    }
-    client.members = members;
-    Ok(Wrapped {
-        client: client.text(),
-        gateway_text: target.text(),
-        moved,
-        stay,
-    })
+    wrapped.client = client.text();
+    wrapped.gateway_text = target.text();
+    Ok(wrapped)
 }
 
-/// Moves the servers of the gateway's file `gateway_text` back to the place of the gateway's entry in `text`.
+/// Moves the servers of the gateway's file `gateway_text` back to the place of the gateway's entry in `text`. Those of `converted` return as they
+/// were, unless their entries have changed since then.
 pub(crate) fn unwrap(
     text: &str,
     gateway_text: &str,
+    converted: &[ConvertedServer],
     section: &Section<'_>,
 ) -> Result<Unwrapped, EditError> {
-    let mut client = object(text, section.path)?.ok_or_else(|| no_servers(section.path))?;
+    let mut client = section
+        .open(text)?
+        .ok_or_else(|| no_servers(section.path))?;
     let mut wrapped = our_servers(gateway_text)?;
     // A comment after the last server moves with it.
-    if let Some(last) = wrapped.members.last_mut() {
-        last.tail += wrapped.foot.trim_end();
-    }
+    wrapped.move_foot();
     let (ours, members) = std::mem::take(&mut wrapped.members)
         .into_iter()
         .partition(|member| is_for_us(&member.value));
@@ -126,51 +208,112 @@ pub(crate) fn unwrap(
     let names = wrapped.members.iter().map(|member| member.name.clone());
     let names: Vec<String> = names.collect();
     let left = (!names.is_empty()).then(|| (names, wrapped.text()));
-    let has_entry = has_entry(&client, section)?;
-    let mut at = client.members.len();
-    if has_entry {
-        let entry = client
-            .members
-            .iter()
-            .position(|member| member.name == section.name);
-        at = entry.unwrap_or(at);
-        client.members.retain(|member| member.name != section.name);
+    let servers = client.servers();
+    let mut at = servers.len();
+    if let Some(entry_at) = section.entry_at(&servers)? {
+        at = entry_at;
+        client.remove(at);
     }
     let mut returned = Vec::new();
     let mut renamed = Vec::new();
     let members: Vec<Member> = members;
     for member in members {
-        let mut member = member;
-        if let Some(there) = client.get(&member.name) {
-            if there.value == member.value {
+        let (value, mut fragment) = section.returning(&*client, &member, converted);
+        let servers = client.servers();
+        let there = servers.iter().find(|(name, _)| *name == member.name);
+        let mut name = member.name;
+        if let Some((_, there)) = there {
+            if *there == value {
                 continue;
             }
             let mut numbers = 2_usize..;
-            let free = numbers.find_map(|number| {
-                let name = format!("{}-{number}", member.name);
-                client.get(&name).is_none().then_some(name)
-            });
-            let name = free.unwrap_or_default();
-            renamed.push((member.name.clone(), name.clone()));
-            member = member.renamed(&name);
+            let is_free = |free: &String| servers.iter().all(|(name, _)| name != free);
+            let free = numbers.find_map(|number| Some(format!("{name}-{number}")).filter(is_free));
+            let free = free.unwrap_or_default();
+            fragment = client.renamed(&fragment, &free, &value);
+            renamed.push((name, free.clone()));
+            name = free;
         }
-        returned.push(member.name.clone());
-        client.members.insert(at, member);
+        returned.push(name);
+        client.insert(at, &fragment)?;
         at += 1;
     }
-    // An empty object has no blanks before its end.
-    let first = client.members.first();
-    if let Some(blanks) = first.map(Member::blanks).filter(|_| client.foot.is_empty())
-        && blanks.contains('\n')
-    {
-        client.foot = blanks.strip_suffix("  ").unwrap_or(blanks).to_owned();
-    }
+    client.finish();
     Ok(Unwrapped {
         client: client.text(),
         returned,
         renamed,
         left,
     })
+}
+
+impl Section<'_> {
+    fn open(&self, text: &str) -> Result<Option<Box<dyn ServerList>>, EditError> {
+        server_list::open(self.syntax, text, self.path)
+    }
+
+    /// The index of our entry.
+    fn entry_at(&self, servers: &[(String, Value)]) -> Result<Option<usize>, EditError> {
+        let Some(at) = servers.iter().position(|(name, _)| name == self.name) else {
+            return Ok(None);
+        };
+        if names_file(&servers[at].1, self.file) {
+            return Ok(Some(at));
+        }
+        Err(EditError {
+            message: format!("it has another server named `{}`", self.name),
+            help: "give that one another name".to_owned(),
+        })
+    }
+
+    /// Returns our entry with more variables that the client passes to the gateway, and by it to the servers.
+    fn with_variables(&self, entry: &Value, variables: Vec<String>) -> Value {
+        let field = self
+            .form
+            .variables_field()
+            .filter(|_| !variables.is_empty());
+        let (Some(field), Some(fields)) = (field, entry.as_object()) else {
+            return entry.clone();
+        };
+        let present = fields.get(field).and_then(Value::as_list);
+        let mut names: Vec<Value> = present.unwrap_or_default().to_vec();
+        for variable in variables {
+            let variable = Value::text(variable);
+            if !names.contains(&variable) {
+                names.push(variable);
+            }
+        }
+        let mut fields = fields.clone();
+        fields.insert(field.into(), Value::list(names));
+        fields.into()
+    }
+
+    /// Returns the entry and the fragment with which a server returns to the client.
+    fn returning(
+        &self,
+        client: &dyn ServerList,
+        member: &Member,
+        converted: &[ConvertedServer],
+    ) -> (Value, String) {
+        let is_same =
+            |known: &&ConvertedServer| known.name == member.name && known.entry == member.value;
+        if let Some(known) = converted.iter().find(is_same) {
+            return (known.original.clone(), known.text.clone());
+        }
+        let entry = self.form.restore(&member.name, &member.value);
+        if self.syntax == ListSyntax::Json && (!self.form.is_converted() || entry == member.value) {
+            return (member.value.clone(), member.fragment());
+        }
+        let fragment = client.format(&member.name, &entry, None);
+        (entry, fragment)
+    }
+}
+
+/// Returns true if an entry starts the gateway with the servers of `file`.
+pub(crate) fn names_file(entry: &Value, file: &str) -> bool {
+    let args = entry.get("args").and_then(Value::as_list);
+    let mut args = args.unwrap_or_default().iter();
+    args.any(|argument| argument.as_text() == Some(file))
 }
 
 /// Returns true for a server that clients do not know: an API with an OpenAPI document.
@@ -195,262 +338,25 @@ pub(crate) fn with_server(text: &str, name: &str, entry: Value) -> Result<String
     Ok(servers.text())
 }
 
-/// Returns true if a text has servers that a gateway could be put in front of.
-pub(crate) fn has_servers(text: &str, path: &[&str]) -> Result<bool, EditError> {
-    let object = object(text, path)?;
-    Ok(object.is_some_and(|object| !object.members.is_empty()))
-}
-
-fn object(text: &str, path: &[&str]) -> Result<Option<ObjectText>, EditError> {
-    ObjectText::find(text, path).map_err(|error| EditError {
-        message: format!("it is not JSON: {error}"),
-        help: "fix it, then try again: nothing was changed".to_owned(),
-    })
+/// Returns the servers of a text with their entries, in the form of the client; `None` if the text has no list.
+pub(crate) fn servers(
+    syntax: ListSyntax,
+    text: &str,
+    path: &[&str],
+) -> Result<Option<Vec<(String, Value)>>, EditError> {
+    let list = server_list::open(syntax, text, path)?;
+    Ok(list.map(|list| list.servers()))
 }
 
 fn our_servers(text: &str) -> Result<ObjectText, EditError> {
-    object(text, GATEWAY_SERVERS)?.ok_or_else(|| no_servers(GATEWAY_SERVERS))
+    ObjectText::find(text, GATEWAY_SERVERS)
+        .map_err(|error| EditError::malformed("JSON", &error))?
+        .ok_or_else(|| no_servers(GATEWAY_SERVERS))
 }
 
 fn no_servers(path: &[&str]) -> EditError {
     EditError {
         message: format!("there is no `{}` in it", path.join(".")),
-        help: "name a file that lists MCP servers, as Claude Code, Claude Desktop, Cursor and VS Code write it".to_owned(),
+        help: "name a file that lists MCP servers, as a known client writes it".to_owned(),
     }
-}
-
-/// Returns true if our entry exists.
-fn has_entry(client: &ObjectText, section: &Section<'_>) -> Result<bool, EditError> {
-    let Some(member) = client.get(section.name) else {
-        return Ok(false);
-    };
-    let args = member
-        .value
-        .get("args")
-        .and_then(Value::as_list)
-        .unwrap_or_default();
-    if args
-        .iter()
-        .any(|argument| argument.as_text() == Some(section.file))
-    {
-        return Ok(true);
-    }
-    Err(EditError {
-        message: format!("it has another server named `{}`", section.name),
-        help: "give that one another name".to_owned(),
-    })
-}
-
-/// Formats an entry: in several lines if the other members have separate lines.
-fn format_entry(entry: &Value, blanks: &str, foot: &str) -> String {
-    let Some((_, indentation)) = blanks.rsplit_once('\n').filter(|_| blanks.contains('\n')) else {
-        let fields = entry.as_object().into_iter().flatten();
-        let fields: Vec<String> = fields.map(|(name, value)| field(name, value)).collect();
-        return format!("{{{}}}", fields.join(", "));
-    };
-    let outer = foot.rsplit_once('\n').map(|(_, outer)| outer);
-    let unit = outer.and_then(|outer| indentation.strip_prefix(outer));
-    let unit = unit.filter(|unit| !unit.is_empty()).unwrap_or("  ");
-    let fields = entry.as_object().into_iter().flatten();
-    let fields: Vec<String> = fields
-        .map(|(name, value)| format!("{blanks}{unit}{}", field(name, value)))
-        .collect();
-    format!("{{{}{blanks}}}", fields.join(","))
-}
-
-fn field(name: &str, value: &Value) -> String {
-    let value = match value {
-        Value::List(items) => {
-            let items: Vec<String> = items.iter().map(Value::to_json).collect();
-            format!("[{}]", items.join(", "))
-        }
-        other => other.to_json(),
-    };
-    format!("{}: {value}", Value::text(name).to_json())
-}
-
-/// The byte order mark, with which some editors begin a file.
-const BYTE_ORDER_MARK: char = '\u{feff}';
-
-/// An object within a text.
-#[derive(Clone, Debug)]
-pub(crate) struct ObjectText {
-    /// The text before it in the file, its opening bracket included.
-    pub(crate) head: String,
-    pub(crate) members: Vec<Member>,
-    /// The text after its last member: comments, and the space before the closing bracket.
-    pub(crate) foot: String,
-    /// The closing bracket, and all text after it.
-    pub(crate) rest: String,
-    /// True if a comma follows the last member.
-    trailing_comma: bool,
-}
-
-/// A member, with its blanks and comments. The text is the concatenation of all members and their surroundings.
-#[derive(Clone, Debug)]
-pub(crate) struct Member {
-    pub(crate) name: String,
-    pub(crate) value: Value,
-    /// The text before the name.
-    lead: String,
-    /// The name as written.
-    pub(crate) written: String,
-    /// From the colon to the end of the value, and on to the comma.
-    body: String,
-    /// The text after the comma on the same line.
-    tail: String,
-}
-
-impl ObjectText {
-    /// Finds the object at `path` in `text`.
-    ///
-    /// # Errors
-    ///
-    /// Fails if `text` is not JSON with comments.
-    pub(crate) fn find(text: &str, path: &[&str]) -> Result<Option<Self>, String> {
-        let body = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-        let mark = &text[..text.len() - body.len()];
-        let parsed = jsonc::parse(body).map_err(|error| {
-            let mut message = error.to_string();
-            message[..1].make_ascii_lowercase();
-            message
-        })?;
-        let tokens = parsed.tokens.unwrap_or_default();
-        let mut value = parsed.value.ok_or("it is empty")?;
-        for name in path {
-            let ast::Value::Object(object) = value else {
-                return Ok(None);
-            };
-            // The last of several members with one name counts.
-            let mut members = object.properties.into_iter();
-            let Some(member) = members.rfind(|member| member.name.as_str() == *name) else {
-                return Ok(None);
-            };
-            value = member.value;
-        }
-        Ok(match value {
-            ast::Value::Object(object) => Some(Self::new(mark, body, &tokens, object)),
-            _ => None,
-        })
-    }
-
-    fn new(mark: &str, text: &str, tokens: &[TokenAndRange<'_>], object: ast::Object<'_>) -> Self {
-        let behind = |at: usize| &tokens[tokens.partition_point(|token| token.range.start < at)..];
-        let open = object.range.start + 1;
-        let close = object.range.end - 1;
-        let mut start = open;
-        let mut members = Vec::new();
-        let mut trailing_comma = false;
-        for ast::ObjectProp { range, name, value } in object.properties {
-            let comma = behind(range.end)
-                .iter()
-                .find(|token| {
-                    !matches!(token.token, Token::CommentLine(_) | Token::CommentBlock(_))
-                })
-                .filter(|token| token.token == Token::Comma);
-            trailing_comma = comma.is_some();
-            let end = comma.map_or(range.end, |comma| comma.range.start);
-            let after = comma.map_or(range.end, |comma| comma.range.end);
-            let tail = line_end(text, behind(after), after);
-            let name_range = name.range();
-            members.push(Member {
-                name: name.into_string(),
-                value: serde_json::from_value(value.into()).unwrap_or_default(),
-                lead: text[start..name_range.start].to_owned(),
-                written: text[name_range.start..name_range.end].to_owned(),
-                body: text[name_range.end..end].to_owned(),
-                tail: text[after..tail].to_owned(),
-            });
-            start = tail;
-        }
-        Self {
-            head: format!("{mark}{}", &text[..open]),
-            members,
-            foot: text[start..close].to_owned(),
-            rest: text[close..].to_owned(),
-            trailing_comma,
-        }
-    }
-
-    /// The text that contains the member.
-    pub(crate) fn text(&self) -> String {
-        let mut text = self.head.clone();
-        for (index, member) in self.members.iter().enumerate() {
-            let next = self.members.get(index + 1).map(|next| next.lead.as_str());
-            text += &member.lead;
-            text += &member.written;
-            text += &member.body;
-            if next.is_some() || self.trailing_comma {
-                text.push(',');
-            }
-            text += &member.tail;
-            // A line comment must not swallow the text that now follows it.
-            let behind = next.unwrap_or(&self.foot);
-            if member.tail.contains("//") && !behind.starts_with(['\n', '\r']) {
-                text.push('\n');
-            }
-        }
-        text + &self.foot + &self.rest
-    }
-
-    pub(crate) fn get(&self, name: &str) -> Option<&Member> {
-        self.members.iter().find(|member| member.name == name)
-    }
-}
-
-impl Member {
-    /// Creates a member with a formatted value. The blanks `lead` precede it.
-    pub(crate) fn new(lead: &str, name: &str, value: Value, written: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            value,
-            lead: lead.to_owned(),
-            written: Value::text(name).to_json(),
-            body: format!(": {written}"),
-            tail: String::new(),
-        }
-    }
-
-    /// Returns the member under another name.
-    pub(crate) fn renamed(&self, name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            written: Value::text(name).to_json(),
-            ..self.clone()
-        }
-    }
-
-    /// The blanks before the member: a line break and its indentation, if it begins a line.
-    pub(crate) fn blanks(&self) -> &str {
-        let at = self.lead.rfind('\n').unwrap_or(0);
-        let at = if self.lead[..at].ends_with('\r') {
-            at - 1
-        } else {
-            at
-        };
-        let blanks = &self.lead[at..];
-        if blanks.trim().is_empty() {
-            blanks
-        } else {
-            " "
-        }
-    }
-}
-
-/// The end of the comments on the rest of the line from `from` on; `from` if `tokens` continue on that line.
-fn line_end(text: &str, tokens: &[TokenAndRange<'_>], from: usize) -> usize {
-    let has_break = |text: &str| text.contains(['\n', '\r']);
-    let mut end = from;
-    for TokenAndRange { range, token } in tokens {
-        if has_break(&text[end..range.start]) {
-            return end;
-        }
-        let is_comment = matches!(token, Token::CommentLine(_) | Token::CommentBlock(_));
-        if !is_comment || has_break(&text[range.start..range.end]) {
-            // The comment belongs to the text that follows it on the line.
-            return from;
-        }
-        end = range.end;
-    }
-    end
 }

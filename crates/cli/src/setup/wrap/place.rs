@@ -7,37 +7,33 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use super::client::{Client, ListSyntax};
+use super::edit;
+use super::form::EntryForm;
 use super::rules::{RuleFile, RuleForm};
 use crate::args::WrapScope;
 use crate::error::{CommandError, reason};
 use crate::system::environment;
 
-/// The clients that are known by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum KnownClient {
-    ClaudeCode,
-    ClaudeDesktop,
-    Cursor,
-    VsCode,
-}
-
 /// A list of servers: a file, and the path to the servers in it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct ServerListPlace {
     /// The file.
     pub(crate) file: PathBuf,
     /// The path to the object that contains the servers.
     pub(crate) path: Vec<String>,
+    /// The syntax of the file.
+    pub(crate) syntax: ListSyntax,
+    /// The form of the entries.
+    pub(crate) form: &'static EntryForm,
     /// The client, if it was named.
-    pub(crate) client: Option<KnownClient>,
+    pub(crate) client: Option<&'static Client>,
     /// The owner of the servers; `None` if no client was named.
     pub(crate) scope: Option<WrapScope>,
     /// The name of our entry. It differs by scope, because a client ignores one of two entries with the same name.
-    pub(crate) entry: &'static str,
+    pub(crate) entry: String,
     /// The common part of the names of our files for this list.
     pub(crate) name: String,
-    /// True if entries say `"type": "stdio"`.
-    pub(crate) is_typed: bool,
 }
 
 /// The part of the environment that determines paths.
@@ -48,111 +44,97 @@ pub(crate) struct PathEnvironment {
     pub(crate) home: Option<PathBuf>,
     /// The folder in which programs of this system keep their settings.
     pub(crate) settings: Option<PathBuf>,
+    /// `~/.config`, or the folder that replaces it; not on Windows.
+    pub(crate) unix_config: Option<PathBuf>,
+    /// `%APPDATA%`, on Windows only.
+    pub(crate) app_data: Option<PathBuf>,
     /// The folder of Claude Code, if it is not the default.
     pub(crate) claude: Option<PathBuf>,
-}
-
-impl KnownClient {
-    pub(crate) const ALL: [Self; 4] = [
-        Self::ClaudeCode,
-        Self::ClaudeDesktop,
-        Self::Cursor,
-        Self::VsCode,
-    ];
-
-    /// The client of that name.
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|client| client.name() == name)
-    }
-
-    /// The client's name on the command line.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude-code",
-            Self::ClaudeDesktop => "claude-desktop",
-            Self::Cursor => "cursor",
-            Self::VsCode => "vscode",
-        }
-    }
-
-    /// Returns all places where the client may keep servers, the project's first.
-    pub(crate) fn places(self, around: &PathEnvironment) -> Vec<ServerListPlace> {
-        let home = around.home.as_deref();
-        let settings = around.settings.as_deref();
-        let servers = |file: PathBuf, scope| self.place(file, &["mcpServers"], scope);
-        let mut places = Vec::new();
-        match self {
-            Self::ClaudeCode => {
-                places.push(servers(PathBuf::from(".mcp.json"), WrapScope::Project));
-                let folder = around.claude.as_deref().or(home);
-                if let Some(file) = folder.map(|folder| folder.join(".claude.json")) {
-                    let project = around.here.display().to_string();
-                    let path = ["projects", &project, "mcpServers"];
-                    places.push(self.place(file.clone(), &path, WrapScope::Local));
-                    places.push(servers(file, WrapScope::User));
-                }
-            }
-            Self::ClaudeDesktop => {
-                let file = settings.map(|folder| folder.join("Claude/claude_desktop_config.json"));
-                places.extend(file.map(|file| servers(file, WrapScope::User)));
-            }
-            Self::Cursor => {
-                places.push(servers(
-                    PathBuf::from(".cursor/mcp.json"),
-                    WrapScope::Project,
-                ));
-                places.extend(
-                    home.map(|home| servers(home.join(".cursor/mcp.json"), WrapScope::User)),
-                );
-            }
-            Self::VsCode => {
-                let file = PathBuf::from(".vscode/mcp.json");
-                places.push(self.place(file, &["servers"], WrapScope::Project));
-                let file = settings.map(|folder| folder.join("Code/User/mcp.json"));
-                places.extend(file.map(|file| self.place(file, &["servers"], WrapScope::User)));
-            }
-        }
-        places
-    }
-
-    fn place(self, file: PathBuf, path: &[&str], scope: WrapScope) -> ServerListPlace {
-        ServerListPlace {
-            file,
-            path: path.iter().map(|name| (*name).to_owned()).collect(),
-            client: Some(self),
-            scope: Some(scope),
-            entry: match scope {
-                WrapScope::User => "planwright",
-                WrapScope::Project => "planwright-project",
-                WrapScope::Local => "planwright-local",
-            },
-            name: format!("{}-{}", self.name(), scope.word()),
-            is_typed: self == Self::VsCode,
-        }
-    }
+    /// The folder of Codex, if it is not the default.
+    pub(crate) codex: Option<PathBuf>,
 }
 
 impl ServerListPlace {
-    /// A named file. Its servers are in `mcpServers`, or in `servers`, as for VS Code.
-    pub(crate) fn named(file: PathBuf, is_vs_code: bool) -> Self {
+    /// A named file with the content `text`. Its name or its content shows which client's form it has.
+    pub(crate) fn named(file: PathBuf, text: &str) -> Self {
+        let form = form_of(&file, text);
+        Self::of_file(file, form)
+    }
+
+    /// The places that a named file may have had before it was deleted.
+    pub(crate) fn deleted(file: &Path) -> Vec<Self> {
+        let keys: &[&str] = match syntax_of(file) {
+            ListSyntax::Toml => &["mcp_servers"],
+            ListSyntax::Yaml => &["extensions", "mcpServers"],
+            ListSyntax::Json => &["mcpServers", "servers", "context_servers"],
+        };
+        let form = |key: &&'static str| (syntax_of(file), *key, &EntryForm::OURS);
+        let forms = keys.iter().map(form);
+        forms
+            .map(|form| Self::of_file(file.to_owned(), form))
+            .collect()
+    }
+
+    fn of_file(
+        file: PathBuf,
+        (syntax, key, form): (ListSyntax, &'static str, &'static EntryForm),
+    ) -> Self {
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
         let is_plain =
             |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
         let name: String = stem.chars().filter(is_plain).take(40).collect();
         Self {
-            path: vec![if is_vs_code { "servers" } else { "mcpServers" }.to_owned()],
+            path: vec![key.to_owned()],
             client: None,
             scope: None,
-            entry: "planwright",
+            entry: "planwright".to_owned(),
             name: if name.is_empty() {
                 "file".to_owned()
             } else {
                 name
             },
-            is_typed: is_vs_code,
+            syntax,
+            form,
             file,
         }
     }
+}
+
+fn syntax_of(file: &Path) -> ListSyntax {
+    match file.extension().and_then(|extension| extension.to_str()) {
+        Some("toml") => ListSyntax::Toml,
+        Some("yaml" | "yml") => ListSyntax::Yaml,
+        _ => ListSyntax::Json,
+    }
+}
+
+/// Returns the syntax of a named file, the key of its servers, and their form.
+fn form_of(file: &Path, text: &str) -> (ListSyntax, &'static str, &'static EntryForm) {
+    let has = |syntax: ListSyntax, key: &str| {
+        edit::servers(syntax, text, &[key]).is_ok_and(|found| found.is_some())
+    };
+    let of = |name: &str| Client::named(name).map_or(&EntryForm::OURS, |client| client.form);
+    let syntax = syntax_of(file);
+    match syntax {
+        ListSyntax::Toml => return (syntax, "mcp_servers", of("codex")),
+        ListSyntax::Yaml if has(syntax, "extensions") => {
+            return (syntax, "extensions", of("goose"));
+        }
+        ListSyntax::Yaml => return (syntax, "mcpServers", of("continue")),
+        ListSyntax::Json => {}
+    }
+    if has(syntax, "mcpServers") {
+        let client = Client::of_file(file).filter(|(found, _)| *found == syntax);
+        let form = client.map_or(&EntryForm::OURS, |(_, client)| client.form);
+        return (syntax, "mcpServers", form);
+    }
+    if has(syntax, "context_servers") {
+        return (syntax, "context_servers", of("zed"));
+    }
+    if has(syntax, "servers") {
+        return (syntax, "servers", of("vscode"));
+    }
+    (syntax, "mcpServers", &EntryForm::OURS)
 }
 
 impl ServerListPlace {
@@ -171,8 +153,8 @@ impl ServerListPlace {
     ) -> Result<Vec<RuleFile>, CommandError> {
         let home = around.home.as_deref();
         let mut files: Vec<(PathBuf, RuleForm, bool)> = Vec::new();
-        match self.client {
-            Some(KnownClient::ClaudeCode) => {
+        match self.client.map(|client| client.name) {
+            Some("claude-code") => {
                 let default = home.map(|home| home.join(".claude"));
                 let folder = around.claude.clone().or(default);
                 let claude_settings = folder.map(|folder| folder.join("settings.json"));
@@ -182,13 +164,13 @@ impl ServerListPlace {
                     files.push((file, RuleForm::Claude, is_own));
                 }
             }
-            Some(KnownClient::Cursor) => {
+            Some("cursor") => {
                 let cursor_permissions = home.map(|home| home.join(".cursor/permissions.json"));
                 files.extend(cursor_permissions.map(|file| (file, RuleForm::Cursor, true)));
                 let file = PathBuf::from(".cursor/permissions.json");
                 files.push((file, RuleForm::Cursor, false));
             }
-            Some(KnownClient::ClaudeDesktop | KnownClient::VsCode) | None => {}
+            _ => {}
         }
         let mut seen: Vec<PathBuf> = Vec::new();
         let mut found = Vec::new();
@@ -249,11 +231,18 @@ impl PathEnvironment {
             let default = || home.as_ref().map(|home| home.join(".config"));
             variable("XDG_CONFIG_HOME").or_else(default)
         };
+        let config = || home.as_ref().map(|home| home.join(".config"));
+        let unix_config = (!cfg!(windows))
+            .then(|| variable("XDG_CONFIG_HOME").or_else(config))
+            .flatten();
         Ok(Self {
             here,
+            unix_config,
+            app_data: variable("APPDATA").filter(|_| cfg!(windows)),
             home,
             settings,
             claude: variable("CLAUDE_CONFIG_DIR"),
+            codex: variable("CODEX_HOME"),
         })
     }
 }
@@ -265,6 +254,8 @@ pub(crate) struct GatewayFiles {
     pub(crate) servers: PathBuf,
     /// The client's file as it was before anything was moved.
     pub(crate) backup: PathBuf,
+    /// The servers whose entries were converted.
+    pub(crate) entries: PathBuf,
     /// The rules that were added to the user's settings.
     pub(crate) rules: PathBuf,
     /// The user's own settings.
@@ -287,6 +278,7 @@ impl GatewayFiles {
         Ok(Self {
             settings,
             rules: folder.join(format!("{name}.rules.json")),
+            entries: folder.join(format!("{name}.entries.json")),
             servers: folder.join(format!("{name}.json")),
             backup: folder.join(format!("{name}.backup")),
         })

@@ -54,13 +54,22 @@ fn lines(report: &WrapV1, file: &WrappedFileV1) -> Vec<String> {
     for server in &file.stay {
         lines.push(format!("  stays: {} ({})", server.server, server.because));
     }
+    for dropped in &file.dropped {
+        lines.push(format!(
+            "  without: `{}` of {}, which has no equivalent",
+            dropped.field, dropped.server
+        ));
+    }
+    if let Some(problem) = &file.problem {
+        lines.push(format!("  {problem}"));
+    }
     if !report.dry_run && !file.moved.is_empty() {
         lines.push(format!("  servers: {}", file.servers_file));
     }
     if let Some(backup) = file
         .backup
         .as_ref()
-        .filter(|_| file.changed && !report.dry_run)
+        .filter(|_| (file.changed && !report.dry_run) || file.problem.is_some())
     {
         lines.push(format!("  backup: {backup}"));
     }
@@ -105,6 +114,9 @@ fn of_rules(report: &WrapV1, rules: &CarriedRulesV1) -> Vec<String> {
 
 fn heading(report: &WrapV1, file: &WrappedFileV1) -> String {
     let would = if report.dry_run { "would " } else { "" };
+    if file.problem.is_some() {
+        return "cannot be put back".to_owned();
+    }
     if report.undo {
         let come = if report.dry_run { "come" } else { "came" };
         return format!(
@@ -131,9 +143,7 @@ const AROUND: usize = 2;
 pub(crate) fn difference(before: &str, after: &str, servers: &Value) -> Vec<String> {
     let hidden = hidden(servers);
     let shown = |sign: char, line: &str| {
-        let line = hidden
-            .iter()
-            .fold(line.to_owned(), |line, value| line.replace(value, "\"…\""));
+        let line = hidden.iter().fold(line.to_owned(), hide);
         format!("{sign} {line}").trim_end().to_owned()
     };
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
@@ -154,13 +164,42 @@ pub(crate) fn difference(before: &str, after: &str, servers: &Value) -> Vec<Stri
     lines
 }
 
-/// The values of environment variables and headers, as JSON texts.
+/// The fields with values that may be secret, in the forms of all clients.
+const SECRETS: &[&str] = &["env", "headers", "envs", "http_headers"];
+
+/// The values of environment variables and headers, the longest first, so that no part of one remains.
 fn hidden(servers: &Value) -> Vec<String> {
-    let servers = servers.as_object().into_iter().flatten();
-    let tables = servers.flat_map(|(_, server)| [server.get("env"), server.get("headers")]);
-    let fields = tables.flatten().filter_map(Value::as_object).flatten();
-    let texts = fields.filter_map(|(_, value)| value.as_text().filter(|text| !text.is_empty()));
-    texts.map(|text| Value::text(text).to_json()).collect()
+    let mut hidden = Vec::new();
+    collect_hidden(servers, false, &mut hidden);
+    hidden.sort_by_key(|text| std::cmp::Reverse(text.len()));
+    hidden
+}
+
+fn collect_hidden(value: &Value, is_secret: bool, hidden: &mut Vec<String>) {
+    match value {
+        Value::Text(text) if is_secret && !text.is_empty() => hidden.push(text.to_string()),
+        Value::Object(fields) => {
+            for (name, value) in fields.iter() {
+                collect_hidden(value, is_secret || SECRETS.contains(&&**name), hidden);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The length from which a text is hidden wherever it occurs. A shorter one may occur by chance.
+const DISTINCT: usize = 6;
+
+/// Hides a value in a line: in quotes, after a colon, or anywhere if it is long.
+fn hide(line: String, text: &String) -> String {
+    let line = line.replace(&Value::text(&**text).to_json(), "\"…\"");
+    if text.len() >= DISTINCT {
+        return line.replace(text, "…");
+    }
+    match line.trim_end().strip_suffix(&format!(": {text}")) {
+        Some(field) => format!("{field}: …"),
+        None => line,
+    }
 }
 
 /// Variables that only a client can fill in.
@@ -255,7 +294,9 @@ fn variable_of_client(value: &Value) -> Option<&str> {
             let mut names = variables.filter_map(|rest| rest.split_once('}').map(|(name, _)| name));
             names.find(|name| {
                 let is_environment = name.starts_with("env:") || name.contains(":-");
-                OF_CLIENTS.contains(name) || (name.contains(':') && !is_environment)
+                // Continue writes `${{ secrets.NAME }}`.
+                let is_template = name.starts_with('{');
+                is_template || OF_CLIENTS.contains(name) || (name.contains(':') && !is_environment)
             })
         }
         Value::List(items) => items.iter().find_map(variable_of_client),

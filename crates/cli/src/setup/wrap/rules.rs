@@ -45,13 +45,17 @@ pub(crate) enum RuleForm {
     Cursor,
 }
 
-/// Fields of a server's entry that name tools, with their meanings: Cline, Roo Code, Kiro, Gemini CLI.
+/// Fields of a server's entry that name tools, with their meanings: Cline, Roo Code, Kiro, Gemini CLI, Codex.
 const FIELDS: &[(&str, RuleList)] = &[
     ("alwaysAllow", RuleList::NoAsk),
     ("autoApprove", RuleList::NoAsk),
     ("disabledTools", RuleList::Deny),
     ("excludeTools", RuleList::Deny),
+    ("disabled_tools", RuleList::Deny),
 ];
+
+/// The words of Codex for the approval of calls. The others leave it to the annotations of the tools, as Planwright does.
+const APPROVALS: &[(&str, RuleList)] = &[("approve", RuleList::NoAsk), ("prompt", RuleList::Ask)];
 
 impl RuleList {
     /// The key below `[tools]`.
@@ -131,6 +135,19 @@ pub(crate) fn of_entry(server: &str, entry: &Value, file: &str, is_own: bool) ->
     }
     if entry.get("trust").and_then(Value::as_bool) == Some(true) {
         rules.push(rule(RuleList::NoAsk, "*", "trust: true".to_owned()));
+    }
+    let approval = |field: &str, value: Option<&Value>, tool: &str| {
+        let word = value.and_then(Value::as_text)?;
+        let (_, list) = APPROVALS.iter().find(|(known, _)| *known == word)?;
+        Some(rule(*list, tool, format!("{field}: {word}")))
+    };
+    let field = "default_tools_approval_mode";
+    rules.extend(approval(field, entry.get(field), "*"));
+    let tools = entry.get("tools").and_then(Value::as_object);
+    for (tool, settings) in tools.into_iter().flatten() {
+        let field = "approval_mode";
+        let written = format!("tools.{tool}.{field}");
+        rules.extend(approval(&written, settings.get(field), tool));
     }
     rules
 }

@@ -3,8 +3,9 @@
 use planwright::core::Value;
 use proptest::prelude::*;
 
-use super::edit::ObjectText;
-use super::edit::{Section, Unwrapped, Wrapped, has_servers, unwrap, wrap};
+use super::client::ListSyntax;
+use super::edit::{ObjectText, Section, Unwrapped, Wrapped, servers, unwrap, wrap};
+use super::form::EntryForm;
 use super::report::{self, difference};
 
 const SERVERS: &[&str] = &["mcpServers"];
@@ -12,6 +13,8 @@ const SERVERS: &[&str] = &["mcpServers"];
 fn section(path: &'static [&'static str]) -> Section<'static> {
     let text = r#"{"command": "planwright", "args": ["serve", "--servers", "ours.json"]}"#;
     Section {
+        syntax: ListSyntax::Json,
+        form: &EntryForm::OURS,
         path,
         name: "planwright",
         entry: Value::from_json(text).unwrap(),
@@ -29,7 +32,7 @@ fn wrapped(text: &str) -> Wrapped {
 }
 
 fn unwrapped(text: &str, gateway_text: &str) -> Unwrapped {
-    unwrap(text, gateway_text, &section(SERVERS)).unwrap()
+    unwrap(text, gateway_text, &[], &section(SERVERS)).unwrap()
 }
 
 const CLIENT: &str = r#"{
@@ -55,6 +58,7 @@ fn all_else_stays_byte_by_byte() {
         gateway_text,
         moved,
         stay,
+        ..
     } = wrapped(CLIENT);
     assert_eq!(
         client,
@@ -154,7 +158,12 @@ fn small_and_odd_files() {
     let odd = wrapped("{\"mcpServers\": {\"stays\": 1, // one\n \"b\": {} }}");
     assert!(odd.client.contains("// one\n"), "{}", odd.client);
     let back = unwrapped(&odd.client, &odd.gateway_text);
-    assert!(has_servers(&back.client, SERVERS).unwrap());
+    assert!(
+        !servers(ListSyntax::Json, &back.client, SERVERS)
+            .unwrap()
+            .unwrap()
+            .is_empty()
+    );
     // No servers to move.
     assert_eq!(
         wrapped(r#"{"mcpServers": {"stay": {}}}"#).client,
@@ -201,7 +210,7 @@ fn inner_objects_and_other_forms() {
             .client
             .ends_with(r#", "n": 1}, "/c": {"mcpServers": {"y": {}}}}, "mcpServers": {"z": {}}}"#)
     );
-    let back = unwrap(&wrapped.client, &wrapped.gateway_text, &section(path)).unwrap();
+    let back = unwrap(&wrapped.client, &wrapped.gateway_text, &[], &section(path)).unwrap();
     assert_eq!(back.client, text);
 }
 
@@ -411,7 +420,7 @@ proptest! {
     #[test]
     fn no_text_makes_it_panic(text in "[{}\\[\\]:,\"/*\\\\a1 \n\u{feff}é]{0,30}") {
         let _ = wrap(&text, None, &section(SERVERS), &stays);
-        let _ = unwrap(&text, &text, &section(SERVERS));
+        let _ = unwrap(&text, &text, &[], &section(SERVERS));
         let _ = wrap(&format!("{{\"mcpServers\":{{{text}}}}}"), Some(&text), &section(SERVERS), &stays);
     }
 }

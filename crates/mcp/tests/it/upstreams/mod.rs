@@ -3,6 +3,7 @@
 mod everything;
 mod lists;
 mod passthrough;
+mod replacing;
 mod requests;
 mod starting;
 pub(crate) mod support;
