@@ -328,11 +328,7 @@ fn rest_of_step(mut scanner: Scanner<'_>, depth: usize) -> Option<Frame> {
 }
 
 /// Returns the expression up to the cursor and its last word, if the cursor is in a `${…}` of the text at `span`.
-fn expression_at(
-    text: &str,
-    span: &Range<usize>,
-    offset: usize,
-) -> Option<(String, Range<usize>)> {
+fn expression_at(text: &str, span: &Range<usize>, offset: usize) -> Option<(String, Range<usize>)> {
     let written = text.get(span.clone())?;
     let found = expressions(written).into_iter().find(|range| {
         let (start, end) = (span.start + range.start, span.start + range.end);
@@ -352,7 +348,9 @@ fn expression_at(
 pub(crate) fn in_lines(text: &str, offset: usize) -> Option<CursorPlace> {
     let start = statement_start(text, offset);
     let head = text.get(start..offset)?;
-    let end = text[offset..].find('\n').map_or(text.len(), |end| offset + end);
+    let end = text[offset..]
+        .find('\n')
+        .map_or(text.len(), |end| offset + end);
     if let Some(rest) = head.strip_prefix("return") {
         let start = start + head.len() - rest.len();
         return expression_in_line(text, start..end, offset, Vec::new(), None);
@@ -377,7 +375,10 @@ pub(crate) fn in_lines(text: &str, offset: usize) -> Option<CursorPlace> {
             step,
         });
     };
-    let path = vec![PointerSegment::Key("steps".into()), PointerSegment::Index(0)];
+    let path = vec![
+        PointerSegment::Key("steps".into()),
+        PointerSegment::Index(0),
+    ];
     if !written[opening..].starts_with('(') {
         if written[opening..].starts_with('{') {
             let place = in_object(text, body + opening, offset, path)?;
@@ -531,7 +532,11 @@ mod tests {
         for text in texts {
             let offset = text.find('|').expect("the text has a cursor");
             let plain = text.replace('|', "");
-            let _ = writeln!(found, "{text}\n  {}", described(find(&plain, offset), &plain));
+            let _ = writeln!(
+                found,
+                "{text}\n  {}",
+                described(find(&plain, offset), &plain)
+            );
         }
         found
     }
@@ -549,7 +554,11 @@ mod tests {
         };
         let mut line = match cursor {
             Cursor::Expression { before, word, path } => {
-                format!("expression `{before}`, word `{}`, at {}", &text[word], pointer(&path))
+                format!(
+                    "expression `{before}`, word `{}`, at {}",
+                    &text[word],
+                    pointer(&path)
+                )
             }
             Cursor::Key {
                 object,

@@ -64,8 +64,8 @@ impl TextDocument {
             }),
             ColumnUnit::Utf16 => {
                 let units = content.encode_utf16().count();
-                let col = usize::try_from(position.character)
-                    .map_or(units, |column| column.min(units));
+                let col =
+                    usize::try_from(position.character).map_or(units, |column| column.min(units));
                 let wide = WideLineCol {
                     line: position.line,
                     col: u32::try_from(col).unwrap_or(u32::MAX),
@@ -109,7 +109,10 @@ impl TextDocument {
 mod tests {
     use super::*;
 
-    fn change(range: Option<((u32, u32), (u32, u32))>, text: &str) -> TextDocumentContentChangeEvent {
+    fn change(
+        range: Option<((u32, u32), (u32, u32))>,
+        text: &str,
+    ) -> TextDocumentContentChangeEvent {
         let position = |(line, column)| Position::new(line, column);
         TextDocumentContentChangeEvent {
             range: range.map(|(start, end)| lsp_types::Range::new(position(start), position(end))),

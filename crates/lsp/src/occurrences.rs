@@ -54,19 +54,26 @@ pub(crate) fn occurrences(plan: &Plan, text: &str) -> Vec<Occurrence> {
             return;
         };
         let steps = read_by_place.entry((place.start, place.end)).or_default();
-        steps.extend(reference.reads().into_iter().filter_map(|read| {
-            match &read.source {
-                Source::Step(id) | Source::Result(id) => Some(id),
-                Source::Slot(_)
-                | Source::Item
-                | Source::Index
-                | Source::Last
-                | Source::ExternalValue(..) => None,
-            }
-        }));
+        steps.extend(
+            reference
+                .reads()
+                .into_iter()
+                .filter_map(|read| match &read.source {
+                    Source::Step(id) | Source::Result(id) => Some(id),
+                    Source::Slot(_)
+                    | Source::Item
+                    | Source::Index
+                    | Source::Last
+                    | Source::ExternalValue(..) => None,
+                }),
+        );
     });
     for ((start, end), steps) in read_by_place {
-        let mut names: Vec<&StepId> = ids.iter().copied().filter(|id| steps.contains(id)).collect();
+        let mut names: Vec<&StepId> = ids
+            .iter()
+            .copied()
+            .filter(|id| steps.contains(id))
+            .collect();
         names.dedup();
         for (step, span) in names_in_references(text, start..end, &names) {
             if seen.insert((span.start, span.end)) {
@@ -258,8 +265,14 @@ mod tests {
         assert_eq!(found(r#""a" + a + 'a'"#, &["a"]), ["a@6"]);
         assert_eq!(found(r#"\"a\" + a"#, &["a"]), ["a@8"]);
         assert_eq!(found("abc + a_b + a", &["a"]), ["a@12"]);
-        assert_eq!(found("steps.a.b + results.b.success", &["a", "b"]), ["a@6", "b@20"]);
-        assert_eq!(found(r#"steps["odd id"].a"#, &["odd id", "a"]), ["odd id@7"]);
+        assert_eq!(
+            found("steps.a.b + results.b.success", &["a", "b"]),
+            ["a@6", "b@20"]
+        );
+        assert_eq!(
+            found(r#"steps["odd id"].a"#, &["odd id", "a"]),
+            ["odd id@7"]
+        );
         assert_eq!(found(r#"steps[\"odd id\"]"#, &["odd id"]), ["odd id@8"]);
         assert_eq!(found("x.steps.a", &["a"]), [""; 0]);
         // The longer name first, as the caller sorts them.

@@ -29,7 +29,7 @@ use planwright::dialects::native;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::analysis::{AnalyzedPlan, Analysis};
+use crate::analysis::{Analysis, AnalyzedPlan};
 use crate::cursor::{CursorPlace, in_json, in_lines};
 use crate::document::{ColumnUnit, TextDocument};
 use crate::features::completion::{CompletionContext, complete};
@@ -247,8 +247,7 @@ impl Server<'_> {
                 self.open.insert(text.uri, open);
             }
             DidChangeTextDocument::METHOD => {
-                let changed: lsp_types::DidChangeTextDocumentParams =
-                    read_params(&method, params)?;
+                let changed: lsp_types::DidChangeTextDocumentParams = read_params(&method, params)?;
                 if let Some(open) = self.open.get_mut(&changed.text_document.uri) {
                     for change in changed.content_changes {
                         open.document.apply(change);
@@ -287,7 +286,8 @@ impl Server<'_> {
             open.analyze(&tools);
             open.is_published = true;
             let analysis = open.analysis.as_ref();
-            let diagnostics = analysis.map(|analysis| actions::diagnostics(analysis, &open.document));
+            let diagnostics =
+                analysis.map(|analysis| actions::diagnostics(analysis, &open.document));
             found.push(PublishDiagnosticsParams {
                 uri: uri.clone(),
                 diagnostics: diagnostics.unwrap_or_default(),
@@ -538,12 +538,12 @@ impl Server<'_> {
     ) -> Result<Option<PrepareRenameResponse>, Refusal> {
         let open = self.text(&at.text_document.uri)?;
         let found = open.occurrence(at.position);
-        Ok(found.map(
-            |(_, found)| PrepareRenameResponse::RangeWithPlaceholder {
+        Ok(
+            found.map(|(_, found)| PrepareRenameResponse::RangeWithPlaceholder {
                 range: open.document.range(found.span.clone()),
                 placeholder: found.step.to_string(),
-            },
-        ))
+            }),
+        )
     }
 
     fn rename(

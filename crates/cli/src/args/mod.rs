@@ -16,7 +16,9 @@ pub(crate) use command::{
 };
 pub(crate) use engine_options::{EngineArguments, GuardArguments};
 pub(crate) use inspect::{
-    CheckArguments, ConfigArguments, ConvertArguments, DatesArguments, DrawingFormat, ExplainArguments, FlowArguments, FlowSwitches, LspArguments, ShowArguments, TimeArguments, ToolsArguments,
+    CheckArguments, ConfigArguments, ConvertArguments, DatesArguments, DrawingFormat,
+    ExplainArguments, FlowArguments, FlowSwitches, LspArguments, ShowArguments, TimeArguments,
+    ToolsArguments,
 };
 pub(crate) use planning::{
     AdaptArguments, AskArguments, ChatArguments, CreateArguments, ModelArguments,

@@ -61,7 +61,7 @@ pub(super) async fn explain(
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     let identity = identity(client, &config)?;
-    let mut toolbox = Toolbox::open(&arguments.tools, None, ServerUse::Lists, printer).await?;
+    let toolbox = Toolbox::open(&arguments.tools, None, ServerUse::Lists, printer).await?;
     toolbox.servers.close().await;
     for note in toolbox.notes() {
         printer.status(&note);

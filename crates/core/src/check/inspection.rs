@@ -10,7 +10,7 @@ use super::resolved_plan::{CheckSession, ParentScope, PlanRole, ResolvedPlan, su
 use super::slot_writers::SlotWriters;
 use super::type_inference::TypeInference;
 use crate::flow::FlowReport;
-use crate::plan::SlotKind;
+use crate::plan::{Keyword as _, SlotKind};
 use crate::schema::Type;
 use crate::{Diagnostics, Object, Plan, StepId, Tool};
 
@@ -94,13 +94,7 @@ fn types(
         item: types.item_type(Some(index)),
     });
     let steps = steps.collect();
-    let kinds = [
-        SlotKind::Inputs,
-        SlotKind::Vars,
-        SlotKind::State,
-        SlotKind::Data,
-    ];
-    let slots = kinds.into_iter().flat_map(|kind| {
+    let slots = SlotKind::ALL.iter().flat_map(|&kind| {
         let names = types.initial.slot_names(kind);
         let of_kind = names.iter().map(|name| {
             let shape = types.initial.slot_type(kind, name).unwrap_or(Type::Any);

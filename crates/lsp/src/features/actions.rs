@@ -113,9 +113,8 @@ pub(crate) fn actions(
 
 /// Returns the text with all fixes, if they make it better.
 fn all_fixed(text: &str, tools: &PlanTools) -> Option<String> {
-    let load = |text: &str| {
-        Ok::<_, std::convert::Infallible>(LoadedPlan::new("plan", read("plan", text)))
-    };
+    let load =
+        |text: &str| Ok::<_, std::convert::Infallible>(LoadedPlan::new("plan", read("plan", text)));
     match fixed_text(text, load, &tools.catalog, &tools.policy) {
         Ok(fixed) => fixed.map(|fixed| fixed.text),
         Err(never) => match never {},

@@ -8,6 +8,7 @@ use lsp_types::{
 };
 use planwright::core::catalog::Lookup;
 use planwright::core::expression::function_usages;
+use planwright::core::plan::Keyword as _;
 use planwright::core::{PointerSegment, Tool, Value};
 
 use super::hover::tool_text;
@@ -29,7 +30,10 @@ pub(crate) struct CompletionContext<'a> {
 }
 
 /// Returns what may be written at `place`.
-pub(crate) fn complete(place: &CursorPlace, context: &CompletionContext<'_>) -> Vec<CompletionItem> {
+pub(crate) fn complete(
+    place: &CursorPlace,
+    context: &CompletionContext<'_>,
+) -> Vec<CompletionItem> {
     match &place.cursor {
         Cursor::Expression { before, word, .. } => {
             context.of_expression(before, word, place.step.as_deref())
@@ -196,9 +200,8 @@ impl CompletionContext<'_> {
             (None, Some("after" | "output")) => self.steps(word, is_quoted, |id| id.to_owned()),
             (Some(name), Some("args")) => {
                 let tool = place.tool.as_deref().and_then(|tool| self.tool(tool));
-                let schema = tool.and_then(|tool| {
-                    tool.input.as_value().get("properties")?.get(name).cloned()
-                });
+                let schema = tool
+                    .and_then(|tool| tool.input.as_value().get("properties")?.get(name).cloned());
                 let mut items = self.choices(schema.as_ref(), word, is_quoted);
                 items.extend(self.steps(word, is_quoted, |id| format!("${{{id}}}")));
                 items
@@ -240,7 +243,9 @@ impl CompletionContext<'_> {
             members.iter().for_each(&mut add);
         }
         let items = values.iter().filter_map(|value| {
-            let label = value.as_text().map_or_else(|| value.to_string(), str::to_owned);
+            let label = value
+                .as_text()
+                .map_or_else(|| value.to_string(), str::to_owned);
             let text = match (is_quoted, value.as_text()) {
                 (true, Some(text)) => text.to_owned(),
                 // Within quotes, only a text can follow.
@@ -259,7 +264,10 @@ impl CompletionContext<'_> {
         is_quoted: bool,
         text: impl Fn(&str) -> String,
     ) -> Vec<CompletionItem> {
-        let steps = self.plan.into_iter().flat_map(|plan| &plan.inspection.steps);
+        let steps = self
+            .plan
+            .into_iter()
+            .flat_map(|plan| &plan.inspection.steps);
         let items = steps.map(|step| {
             let written = text(&step.id);
             let written_text = if is_quoted {
@@ -269,11 +277,7 @@ impl CompletionContext<'_> {
             };
             CompletionItem {
                 detail: Some(shown_type(&step.output)),
-                ..self.item(
-                    (&written, written_text),
-                    word,
-                    CompletionItemKind::VARIABLE,
-                )
+                ..self.item((&written, written_text), word, CompletionItemKind::VARIABLE)
             }
         });
         items.collect()
@@ -291,7 +295,10 @@ impl CompletionContext<'_> {
             return self.after_dot(receiver, word, step);
         }
         let mut items = self.steps_bare(word, step);
-        let slots = self.plan.into_iter().flat_map(|plan| &plan.inspection.slots);
+        let slots = self
+            .plan
+            .into_iter()
+            .flat_map(|plan| &plan.inspection.slots);
         for (kind, name, shape) in slots {
             let path = match kind.as_str() {
                 kind @ ("inputs" | "vars") => format!("{kind}.{name}"),
@@ -332,7 +339,10 @@ impl CompletionContext<'_> {
 
     /// The ids of the other steps, as references write them.
     fn steps_bare(&self, word: &Range<usize>, own: Option<&str>) -> Vec<CompletionItem> {
-        let steps = self.plan.into_iter().flat_map(|plan| &plan.inspection.steps);
+        let steps = self
+            .plan
+            .into_iter()
+            .flat_map(|plan| &plan.inspection.steps);
         let steps = steps.filter(|step| Some(step.id.as_str()) != own);
         let items = steps.map(|step| {
             let is_plain = step.id.chars().all(is_word);
@@ -387,7 +397,11 @@ impl CompletionContext<'_> {
 }
 
 /// The names that may follow a path, each with its type.
-fn names_below(path: &TrailingPath, plan: &AnalyzedPlan, step: Option<&str>) -> Vec<(String, String)> {
+fn names_below(
+    path: &TrailingPath,
+    plan: &AnalyzedPlan,
+    step: Option<&str>,
+) -> Vec<(String, String)> {
     if path.segments.is_empty() {
         let slots = plan.inspection.slots.iter();
         let of_kind = slots.filter(|(kind, ..)| kind.as_str() == path.root);

@@ -166,7 +166,10 @@ fn field_labels(field: &OutputField) -> String {
         format!("`{}`", field.field)
     };
     let rules = [&field.integrity_rule, &field.confidentiality_rule];
-    let mut text = format!("{name}: {}", label_words(field.integrity, field.confidentiality));
+    let mut text = format!(
+        "{name}: {}",
+        label_words(field.integrity, field.confidentiality)
+    );
     for rule in rules.into_iter().flatten() {
         let _ = write!(text, ", by `{rule}`");
     }

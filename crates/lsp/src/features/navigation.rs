@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use planwright::core::plan::{Action, Plan, Source};
 use planwright::core::StepId;
+use planwright::core::plan::{Action, Plan, Source};
 
 use crate::analysis::{AnalyzedPlan, contains, read, span};
 use crate::occurrences::Occurrence;
@@ -132,7 +132,9 @@ fn is_renamed(before: &Plan, after: &Plan, from: &StepId, to: &str) -> bool {
         steps.map(|name| StepId::new(name.text.clone())).collect()
     };
     let waits_before: Vec<StepId> = waits(before).iter().map(named).collect();
-    let reads_before = reads(before).into_iter().map(|(place, id)| (place, named(&id)));
+    let reads_before = reads(before)
+        .into_iter()
+        .map(|(place, id)| (place, named(&id)));
     let reads_before: BTreeSet<_> = reads_before.collect();
     let unknown = |plan: &Plan| {
         let known: BTreeSet<&StepId> = plan.steps.iter().map(|step| &step.id).collect();

@@ -1,6 +1,6 @@
 //! Paths in expressions: what a path up to the cursor leads to, and its type.
 
-use planwright::core::plan::Segment;
+use planwright::core::plan::{Keyword as _, Segment};
 use planwright::core::schema::{PathLookup, Type};
 
 use crate::analysis::AnalyzedPlan;
@@ -127,9 +127,11 @@ pub(crate) fn fields(shape: &Type) -> Vec<(String, Type, bool)> {
             }
             Type::Literal(value) => {
                 let fields = value.as_object().into_iter().flatten();
-                found.extend(fields.map(|(name, value)| {
-                    (name.to_string(), Type::Literal(value.clone()), true)
-                }));
+                found.extend(
+                    fields.map(|(name, value)| {
+                        (name.to_string(), Type::Literal(value.clone()), true)
+                    }),
+                );
             }
             Type::Any
             | Type::Never

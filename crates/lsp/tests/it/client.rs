@@ -7,8 +7,8 @@ use crossbeam_channel::{Sender, unbounded};
 use lsp_server::{Connection, Message, Notification, Request};
 use lsp_types::request::{Completion, HoverRequest};
 use lsp_types::{Diagnostic, Position, PublishDiagnosticsParams, Range, TextEdit};
-use planwright::core::{Schema, Tool, Value};
 use planwright::Catalog;
+use planwright::core::{Schema, Tool, Value};
 use planwright_lsp::{LspError, PlanTools, serve};
 use serde_json::json;
 
@@ -91,7 +91,8 @@ impl Client {
     }
 
     pub(crate) fn end(mut self) {
-        self.try_ask_raw("shutdown", serde_json::Value::Null).unwrap();
+        self.try_ask_raw("shutdown", serde_json::Value::Null)
+            .unwrap();
         self.notify("exit", serde_json::Value::Null);
         self.server.join().unwrap().unwrap();
     }
@@ -243,7 +244,10 @@ impl Client {
     pub(crate) fn completion_after(&mut self, from: &str, to: &str) -> String {
         let (before, after) = to.split_once('|').unwrap();
         let unfinished = format!("{before}{after}");
-        let at = self.text.find(from).unwrap_or_else(|| panic!("`{from}` is not in the text"));
+        let at = self
+            .text
+            .find(from)
+            .unwrap_or_else(|| panic!("`{from}` is not in the text"));
         let original = self.text.clone();
         let changed = original.replacen(from, &unfinished, 1);
         self.change(|_| changed.clone());

@@ -195,9 +195,17 @@ fn steps_are_found_from_their_references() {
     };
     let names: Vec<_> = symbols
         .iter()
-        .map(|symbol| (symbol.name.as_str(), symbol.detail.as_deref().unwrap_or_default()))
+        .map(|symbol| {
+            (
+                symbol.name.as_str(),
+                symbol.detail.as_deref().unwrap_or_default(),
+            )
+        })
         .collect();
-    assert_eq!(names, [("weather", "weather"), ("best", "value"), ("tell", "echo")]);
+    assert_eq!(
+        names,
+        [("weather", "weather"), ("best", "value"), ("tell", "echo")]
+    );
     client.end();
 }
 
@@ -220,7 +228,11 @@ fn a_step_is_renamed_with_its_references() {
         assert_eq!(placeholder, "weather");
         let mut params = place;
         params["newName"] = "forecast".into();
-        let edits = client.ask::<Rename>(params.clone()).unwrap().changes.unwrap();
+        let edits = client
+            .ask::<Rename>(params.clone())
+            .unwrap()
+            .changes
+            .unwrap();
         let renamed = applied(client.text(), edits.values().next().unwrap());
         insta::assert_snapshot!(renamed);
         params["newName"] = "tell".into();
@@ -260,9 +272,15 @@ fn a_fix_is_offered_where_it_is_needed() {
 fn unknown_requests_and_wrong_parameters_are_answered() {
     let mut client = Client::start();
     client.open(PLAN);
-    let error = client.try_ask_raw("textDocument/foldingRange", json!({})).unwrap_err();
+    let error = client
+        .try_ask_raw("textDocument/foldingRange", json!({}))
+        .unwrap_err();
     assert_eq!(error, "`textDocument/foldingRange` is not supported");
-    assert!(client.try_ask_raw("textDocument/hover", json!({"a": 1})).is_err());
+    assert!(
+        client
+            .try_ask_raw("textDocument/hover", json!({"a": 1}))
+            .is_err()
+    );
     let closed = client
         .try_ask_raw(
             "textDocument/hover",

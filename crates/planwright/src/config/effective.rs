@@ -25,7 +25,8 @@ use super::external_values::{ConfigPlace, OutsideRules, SecretTables, ToolsByNam
 use super::flow::{FlowRules, FlowTable};
 use super::model::{ModelSettings, ModelTable};
 use super::serve::{
-    ClientIdentity, ClientPolicy, ClientRules, ClientTables, Retention, Serve, ServeTable, StoreTable,
+    ClientIdentity, ClientPolicy, ClientRules, ClientTables, Retention, Serve, ServeTable,
+    StoreTable,
 };
 use super::setting::{ConfigText, List, Origin, line_of};
 use super::stages::{Stage, StageTables};

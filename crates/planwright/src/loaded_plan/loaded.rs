@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use planwright_core::check::{
-    CheckContext, CheckedPlan, Inspection, Library, Limits, Policy, check, check_without_inputs, inspect,
+    CheckContext, CheckedPlan, Inspection, Library, Limits, Policy, check, check_without_inputs,
+    inspect,
 };
 use planwright_core::flow::{RecalledLabels, StepLabels};
 use planwright_core::plan::{

@@ -7,5 +7,5 @@ mod unproved;
 mod watch;
 
 pub(crate) use single::check;
-pub(super) use watch::{FileStates, changed, states_of};
 pub(crate) use watch::watch;
+pub(super) use watch::{FileStates, changed, states_of};
