@@ -97,7 +97,14 @@ fn tools_clients_and_codes() {
     );
     assert_eq!(
         offered(folder, &["wrap", "c"]),
-        ["claude-code", "claude-desktop", "cursor"]
+        [
+            "claude-code",
+            "claude-desktop",
+            "cline",
+            "codex",
+            "continue",
+            "cursor"
+        ]
     );
     assert_eq!(offered(folder, &["explain", "PW100"]).len(), 4);
 }

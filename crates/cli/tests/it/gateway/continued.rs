@@ -12,12 +12,13 @@ use serde_json::json;
 
 use super::host::{Scene, approve, named, run_of};
 
-/// Starts a run of a call that never ends. Returns the request and the id of the run.
+/// Starts a run of `client` with a call that never ends. Returns the request and the id of the run.
 pub(super) async fn endless(
     scene: &Scene,
+    client: &str,
 ) -> (BoxFuture<'static, Result<Value, UpstreamError>>, RunId) {
     let plan = json!({"steps": [{"id": "never", "tool": "never", "args": {}}]});
-    let mut call = scene.start("a", "execute_plan", json!({"plan": plan}));
+    let mut call = scene.start(client, "execute_plan", json!({"plan": plan}));
     let filter = RunFilter::default();
     loop {
         assert!(futures::poll!(&mut call).is_pending());
@@ -60,7 +61,7 @@ async fn a_run_that_another_process_drives_is_not_interrupted() {
     let here = Scene::new();
     let mut there = Scene::with(|settings| settings.store = Some(here.store.clone()));
     there.store = here.store.clone();
-    let (_call, run) = endless(&there).await;
+    let (_call, run) = endless(&there, "a").await;
     let result = here
         .call("a", "get_run", json!({"run": run.as_str()}))
         .await;

@@ -581,7 +581,7 @@ pub(super) fn approve(store: &Store, run: &str) {
 #[tokio::test]
 async fn a_call_that_is_given_up_ends_its_run() {
     let scene = Scene::new();
-    let (call, run) = endless(&scene).await;
+    let (call, run) = endless(&scene, "a").await;
     drop(call);
     loop {
         let stored = StoredRun::read(&scene.store, run.as_str()).unwrap();
