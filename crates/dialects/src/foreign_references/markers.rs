@@ -434,7 +434,7 @@ impl<'a> ReferenceNames<'a> {
         if self.is_native
             && let Some(meaning) = joined_text(text, &references)
         {
-            return Some(Marker::new(0..text.len(), meaning, true));
+            return Some(Marker::new(0..text.len(), meaning, false));
         }
         if self.is_native
             && references.is_empty()

@@ -186,7 +186,7 @@ fn values_that_may_arrive_as_text() {
     check(
         r#"{"id": "s", "tool": "text", "args": {"v": "${c}"}}"#,
         &[
-            "PW0504 at /steps/4/args/v: the argument `v` of the tool `text` takes text, but `${c}` gives an object, which arrives as JSON (write `${c['c-d']}`)",
+            "?PW0504 at /steps/4/args/v: the argument `v` of the tool `text` takes text, but `${c}` gives an object, which arrives as JSON (write `${c.c-d}`)",
         ],
     );
     check(
