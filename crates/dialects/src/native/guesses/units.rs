@@ -345,7 +345,7 @@ impl Guesses<'_> {
             // A number without a unit is in milliseconds here, and a large one in other systems.
             let is_named = matches!(&*entry.key.to_lowercase(), "initial_delay" | "initialdelay" | "wait" | "interval" | "pause");
             let count = number.as_deref().and_then(|number| number.parse::<u64>().ok());
-            let unit = unit.or_else(|| match count {
+            let unit = unit.or(match count {
                 Some(count) if is_named && !has_delay => Some(if count >= 100 { "ms" } else { "s" }),
                 _ => None,
             });

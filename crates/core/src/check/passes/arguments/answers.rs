@@ -58,7 +58,6 @@ impl ArgumentPass<'_> {
 
     /// Warns of a whole output in place of the text that is its only field: the argument would be the JSON of the object.
     pub(super) fn check_only_field(
-        &self,
         receiver: &ArgumentReceiver<'_>,
         (wanted, found): (&Type, &Type),
         reference: &Reference,
