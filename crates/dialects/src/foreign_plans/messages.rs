@@ -32,7 +32,8 @@ pub(super) fn requests(value: &Value) -> Option<Translation> {
         let params = request.get("params").filter(|_| is_call)?;
         let tool = with_server(params)?;
         let arguments = params.get("arguments");
-        let referring = arguments.and_then(|arguments| names.as_native(arguments));
+        let marked = arguments.map(|arguments| with_markers(arguments, &names));
+        let referring = marked.and_then(|arguments| names.as_native(&arguments));
         Some(match referring {
             Some(args) => step([
                 ("id", Some(Value::text(&**id))),
@@ -48,6 +49,35 @@ pub(super) fn requests(value: &Value) -> Option<Translation> {
         "a request of MCP"
     };
     Translation::complete(form, steps.collect::<Option<_>>()?)
+}
+
+/// The maximum length of a path in `${…}`, in bytes.
+const MAX_MARKER: usize = 200;
+
+/// `value` with `{1.a}` in place of `${1.a}`, which is no reference to the request 1 in this dialect.
+fn with_markers(value: &Value, names: &ReferenceNames<'_>) -> Value {
+    match value {
+        Value::Text(text) => {
+            let mut written = String::new();
+            let mut rest = &**text;
+            while let Some((before, after)) = rest.split_once("${") {
+                written.push_str(before);
+                let signs = after.bytes().take(MAX_MARKER);
+                let end = signs.into_iter().position(|sign| sign == b'}');
+                let inside = end.and_then(|end| after.get(..end));
+                let is_named = inside.is_some_and(|inside| names.path(inside).is_some());
+                written.push_str(if is_named { "{" } else { "${" });
+                rest = after;
+            }
+            Value::text(written + rest)
+        }
+        Value::List(items) => Value::list(items.iter().map(|item| with_markers(item, names))),
+        Value::Object(fields) => {
+            let fields = fields.iter();
+            Value::object(fields.map(|(key, field)| (key.clone(), with_markers(field, names))))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
 }
 
 /// The name of the tool in `params`, with its server, if stated.

@@ -1,7 +1,8 @@
 //! The markers of other systems in texts, and the names of a plan that tell them from other text.
 
 mod dollar;
-mod phrase;
+pub(super) mod phrase;
+mod unnamed;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -11,6 +12,7 @@ use planwright_core::expression::print_form;
 use planwright_core::plan::{Action, Alternative, Form, Input, InputKind, SlotPath, Step};
 use planwright_core::{Plan, Value};
 
+use self::unnamed::joined_text;
 use super::operations::{Certainty, has_operator};
 use super::paths::{
     MAX_MARKER_BYTES, ascii_characters, begins_reference, dotted, end_of_reference, length_to,
@@ -186,6 +188,8 @@ pub(crate) struct ReferenceNames<'a> {
     position: usize,
     pub(super) form: ReferenceForm,
     is_native: bool,
+    /// True if the first call has the number 0 in `call_0`.
+    pub(super) counts_from_zero: bool,
 }
 
 impl<'a> ReferenceNames<'a> {
@@ -221,6 +225,7 @@ impl<'a> ReferenceNames<'a> {
             inputs: names_of_loop.chain(inputs.iter().map(input_path)).collect(),
             form: ReferenceForm::NATIVE,
             is_native: true,
+            counts_from_zero: false,
         }
     }
 
@@ -238,6 +243,7 @@ impl<'a> ReferenceNames<'a> {
             inputs,
             form: ReferenceForm::NATIVE,
             is_native: true,
+            counts_from_zero: false,
         }
     }
 
@@ -305,6 +311,7 @@ impl<'a> ReferenceNames<'a> {
             inputs,
             form,
             is_native: false,
+            counts_from_zero: false,
         }
     }
 
@@ -421,6 +428,17 @@ impl<'a> ReferenceNames<'a> {
             && references.is_empty()
             && has_statement(text)
             && let Some(meaning) = self.template(text)
+        {
+            return Some(Marker::new(0..text.len(), meaning, true));
+        }
+        if self.is_native
+            && let Some(meaning) = joined_text(text, &references)
+        {
+            return Some(Marker::new(0..text.len(), meaning, false));
+        }
+        if self.is_native
+            && references.is_empty()
+            && let Some(meaning) = self.call_text(text)
         {
             return Some(Marker::new(0..text.len(), meaning, true));
         }
@@ -560,53 +578,6 @@ impl<'a> ReferenceNames<'a> {
         !rest.contains(char::is_alphanumeric)
     }
 
-    /// The first template in `text` that has the form of a reference, but no step and no input as its root: a typing error, or
-    /// a template for the tool.
-    fn unknown_marker(&self, text: &str, is_apart: impl Fn(usize) -> bool) -> Option<Marker> {
-        let templates = text
-            .match_indices("{{")
-            .filter(|(start, _)| self.is_native && is_apart(*start));
-        for (start, _) in templates {
-            let inside = start + 2;
-            let Some(length) = marker_window(text, inside).find("}}") else {
-                continue;
-            };
-            let is_dollar_form = text[..start].ends_with('$');
-            let range = start - usize::from(is_dollar_form)..inside + length + 2;
-            let path = text[inside..inside + length].trim();
-            let is_path = path.starts_with(|c: char| c.is_alphabetic() || c == '_')
-                && path
-                    .chars()
-                    .all(|c| c.is_alphanumeric() || "_.[]".contains(c));
-            let is_whole = range == (0..text.len());
-            if is_path && is_dollar_form && !text[..range.start].ends_with('$') {
-                // It is no reference of this dialect either.
-                return Some(Marker::new(range, without_words(path), true));
-            }
-            if is_path && !text[..range.start].ends_with('$') && (is_whole || path.contains('.')) {
-                return Some(Marker::new(range, path.to_owned(), false));
-            }
-        }
-        // A statement of a template, `{% if x %}`
-        let start = text
-            .find("{%")
-            .filter(|start| self.is_native && is_apart(*start))?;
-        let length = marker_window(text, start).find("%}")?;
-        let is_loop = text[start + 2..]
-            .trim_start_matches(['-', ' '])
-            .starts_with("for");
-        let form = if is_loop {
-            "LIST.map(x, x.FIELD)"
-        } else {
-            "CONDITION ? A : B"
-        };
-        Some(Marker::new(
-            start..start + length + 2,
-            form.to_owned(),
-            false,
-        ))
-    }
-
     /// The path in this dialect of a path in another system, if it names a step or an input.
     pub(crate) fn path(&self, written: &str) -> Option<String> {
         let written = written.trim();
@@ -711,7 +682,11 @@ impl<'a> ReferenceNames<'a> {
     fn step(&self, path: &str, has_prefix: bool) -> Option<String> {
         let (name, rest) = split_name(path);
         // A bare number is a price or an index, even if a step has it as its id.
-        if !self.is_native && !has_prefix && name.bytes().all(|byte| byte.is_ascii_digit()) {
+        let is_number = name.bytes().all(|byte| byte.is_ascii_digit());
+        let has_field = rest
+            .strip_prefix('.')
+            .is_some_and(|field| field.starts_with(|sign: char| sign.is_alphabetic()));
+        if !self.is_native && !has_prefix && is_number && !has_field {
             return None;
         }
         let output = self.steps.get(name)?;

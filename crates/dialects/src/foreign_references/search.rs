@@ -9,6 +9,7 @@ use std::sync::Arc;
 use planwright_core::plan::{Action, Input, Node, NodeKind, Output, TextPart};
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, PointerSegment, Value};
 
+use super::markers::phrase::names_call_zero;
 use super::markers::{CHECKED_FIELDS, Marker, ReferenceForm, ReferenceNames};
 use crate::document::{DiagnosticSink, Item, ItemEntry, ItemKind};
 use crate::native::path_of;
@@ -37,6 +38,7 @@ pub(crate) fn check(
         .flat_map(|_| ["item", "index"])
         .chain(named.map(|name| &**name));
     let mut names = ReferenceNames::with_items(ids.collect(), inputs, items);
+    names.counts_from_zero = steps.iter().any(names_zero);
     let before = sink.count();
     for (index, step) in steps.iter().enumerate() {
         names.search_step(index);
@@ -57,6 +59,16 @@ pub(crate) fn check(
         });
         steps.collect()
     })
+}
+
+/// Returns true if a text in `item` names the output of the call 0.
+fn names_zero(item: &Item) -> bool {
+    match &item.kind {
+        ItemKind::Text(text) => names_call_zero(text),
+        ItemKind::List(items) => items.iter().any(names_zero),
+        ItemKind::Object(entries) => entries.iter().any(|entry| names_zero(&entry.item)),
+        ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) => false,
+    }
 }
 
 fn field<'a>(item: &'a Item, name: &str) -> Option<&'a Item> {

@@ -176,7 +176,7 @@ fn meanings_are_not_fixed() {
         "\"tool\": \"t\", \"next\": \"a\"",
         "\"tool\": \"t\", \"parallel\": false",
         "\"tool\": \"t\", \"on_error\": \"retry\"",
-        "\"tool\": \"t\", \"if\": \"a.x and a.y\"",
+        "\"tool\": \"t\", \"if\": \"a.x == 'and' and a.y\"",
         "\"tool\": \"t\", \"timeout\": \"soon\"",
     ] {
         check_unfixed(&step(fields));

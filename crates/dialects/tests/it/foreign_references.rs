@@ -74,7 +74,7 @@ const STEPS: [(&str, &str, &str); 10] = [
     ("nestful", "here", "`$here.temp$`"),
     ("openai", "here", "${here.temp}"),
     ("anthropic", "here", "${here.temp}"),
-    ("llm-compiler", "steps.1", "`${1}`"),
+    ("llm-compiler", "steps.1", "`${1.temp}`"),
     ("rewoo", "E1", "`#E1`"),
 ];
 

@@ -31,10 +31,11 @@ pub(super) fn fixed_plan(diagnostics: &Diagnostics, text: &str) -> Option<Plan> 
     None
 }
 
-/// Adds the edits to errors whose advice is the only one to write in their place.
+/// Adds the edits to errors, and to warnings of values of a wrong type, whose advice is the only one to write in their place.
 pub(super) fn add_advised_edits(diagnostics: &mut Diagnostics, text: &str) {
     for found in diagnostics.iter_mut() {
-        let is_open = found.is_error() && found.source.is_none() && found.fixes.is_empty();
+        let is_wrong = found.is_error() || found.code == Code::WrongReferenceType;
+        let is_open = is_wrong && found.source.is_none() && found.fixes.is_empty();
         let span = found.span.filter(|_| is_open);
         let written = span.and_then(|span| text.get(span.start..span.end));
         if let Some(plan) = advised_plan(found).filter(|_| is_open) {

@@ -313,9 +313,14 @@ pub(super) fn text_advice(wanted: &Type, written: &str, found: &Type) -> Option<
         && matches!(found, Type::List(_))
         && wanted.takes_text()
     {
-        return Some(format!(
-            "write `${{{list}.substring({part}}}` for a part of a text"
-        ));
+        return Some(match part.rsplit_once(").map(") {
+            // The items of a text have no parts.
+            Some(_) => format!(
+                "write `${{{}.join(', ')}}` for all of its items",
+                inside.trim()
+            ),
+            None => format!("write `${{{list}.substring({part}}}` for a part of a text"),
+        });
     }
     (wanted.takes_text() && found.members().iter().all(is_scalar))
         .then(|| format!("write `${{string({})}}`", inside.trim()))

@@ -169,11 +169,12 @@ fn values_that_may_arrive_as_text() {
     let fixture = CheckFixture::with_tools(
         r#"{"number": {"out": {"type": "integer"}}, "object": {"out": {"type": "object", "properties": {"n": {"type": "integer"}, "m": {"type": "integer"}, "t": {"type": "string"}, "any": {}}}},
             "text": {"in": {"properties": {"v": {"type": "string"}}}}, "count": {"in": {"properties": {"v": {"type": "integer"}}}}, "truth": {"in": {"properties": {"v": {"type": "boolean"}}}},
-            "flag": {"out": {"type": "object", "properties": {"f": {"type": "boolean"}, "any": {}}}}, "needs": {"in": {"properties": {"v": {}}, "required": ["v"]}}}"#,
+            "flag": {"out": {"type": "object", "properties": {"f": {"type": "boolean"}, "any": {}}}},
+            "only": {"out": {"type": "object", "properties": {"c-d": {"type": "string"}}}}, "needs": {"in": {"properties": {"v": {}}, "required": ["v"]}}}"#,
     );
     let check = |steps: &str, expected: &[&str]| {
         let text = format!(
-            r#"{{"input": {{"o": {{"a": 1}}}}, "steps": [{{"id": "n", "tool": "number"}}, {{"id": "o", "tool": "object", "writes": "state.o"}}, {{"id": "f", "tool": "flag"}}, {steps}]}}"#
+            r#"{{"input": {{"o": {{"a": 1}}}}, "steps": [{{"id": "n", "tool": "number"}}, {{"id": "o", "tool": "object", "writes": "state.o"}}, {{"id": "f", "tool": "flag"}}, {{"id": "c", "tool": "only"}}, {steps}]}}"#
         );
         fixture.expect(&text, expected);
     };
@@ -183,32 +184,42 @@ fn values_that_may_arrive_as_text() {
         &[],
     );
     check(
+        r#"{"id": "s", "tool": "text", "args": {"v": "${c}"}}"#,
+        &[
+            "?PW0504 at /steps/4/args/v: the argument `v` of the tool `text` takes text, but `${c}` gives an object, which arrives as JSON (write `${c.c-d}`)",
+        ],
+    );
+    check(
+        r#"{"id": "s", "tool": "text", "args": {"v": "${string(c)}"}}"#,
+        &[],
+    );
+    check(
         r#"{"id": "s", "tool": "text", "args": {"v": "${n}"}}"#,
         &[
-            "PW0504 at /steps/3/args/v: the argument `v` of the tool `text` takes text, but `${n}` gives an integer (write `${string(n)}`)",
+            "PW0504 at /steps/4/args/v: the argument `v` of the tool `text` takes text, but `${n}` gives an integer (write `${string(n)}`)",
         ],
     );
     check(
         r#"{"id": "s", "tool": "text", "args": {"v": "${inputs.o}"}}"#,
         &[
-            r#"PW0504 at /steps/3/args/v: the argument `v` of the tool `text` takes text, but `${inputs.o}` gives `{"a":1}`"#,
+            r#"PW0504 at /steps/4/args/v: the argument `v` of the tool `text` takes text, but `${inputs.o}` gives `{"a":1}`"#,
         ],
     );
     check(
         r#"{"id": "s", "tool": "count", "args": {"v": "${o}"}}"#,
         &[
-            "PW0504 at /steps/3/args/v: the argument `v` of the tool `count` takes an integer, but `${o}` gives an object (its fields `n`, `m` fit)",
+            "PW0504 at /steps/4/args/v: the argument `v` of the tool `count` takes an integer, but `${o}` gives an object (its fields `n`, `m` fit)",
         ],
     );
     check(
         r#"{"id": "s", "tool": "truth", "args": {"v": "${f}"}}"#,
         &[
-            "PW0504 at /steps/3/args/v: the argument `v` of the tool `truth` takes a boolean, but `${f}` gives an object (its field `f` fits)",
+            "PW0504 at /steps/4/args/v: the argument `v` of the tool `truth` takes a boolean, but `${f}` gives an object (its field `f` fits)",
         ],
     );
     check(
         r#"{"id": "s", "tool": "needs"}"#,
-        &["PW0502 at /steps/3: the tool `needs` needs the argument `v`"],
+        &["PW0502 at /steps/4: the tool `needs` needs the argument `v`"],
     );
 }
 

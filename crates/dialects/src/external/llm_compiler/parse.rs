@@ -46,10 +46,7 @@ impl Dialect for LlmCompiler {
 
     fn reference_form(&self) -> Option<ReferenceForm> {
         Some(ReferenceForm {
-            write: |path| {
-                let step = path.split(['.', '[']).next().unwrap_or_default();
-                Some(format!("${{{step}}}"))
-            },
+            write: |path| Some(format!("${{{path}}}")),
             is_own: |text| text.starts_with("${"),
         })
     }

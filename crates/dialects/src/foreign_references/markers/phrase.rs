@@ -4,6 +4,33 @@ use super::{Marker, ReferenceNames};
 use crate::foreign_references::paths::{path_length, split_name, strip_prefix_any_case};
 use crate::foreign_references::phrases::{is_certain_phrase, numbered, phrase};
 
+/// Words before the number of a call.
+const NUMBERED: [&str; 8] = [
+    "tool_call_",
+    "toolcall_",
+    "call_",
+    "step_",
+    "observation_",
+    "observation",
+    "result_",
+    "output_",
+];
+
+/// Returns true if `text` names the output of the call 0, so that the first call has that number.
+pub(in crate::foreign_references) fn names_call_zero(text: &str) -> bool {
+    if !text.contains('0') {
+        return false;
+    }
+    let is_end = |rest: &str| !rest.starts_with(|sign: char| sign.is_alphanumeric() || sign == '_');
+    NUMBERED.iter().any(|word| {
+        let zero = format!("{word}0");
+        let mut found = text.match_indices(&zero);
+        found.any(|(at, _)| {
+            text[..at].ends_with(['{', '$', '<', '[']) && is_end(&text[at + zero.len()..])
+        })
+    })
+}
+
 impl ReferenceNames<'_> {
     /// The first phrase in `text` that names the output of a step, such as `<output of step 1>`.
     pub(super) fn phrase_marker(
@@ -50,20 +77,15 @@ impl ReferenceNames<'_> {
         if !self.is_native || self.steps.contains_key(root) || self.inputs.contains_key(root) {
             return None;
         }
-        let words = [
-            "tool_call_",
-            "toolcall_",
-            "call_",
-            "step_",
-            "observation_",
-            "observation",
-            "result_",
-            "output_",
-        ];
-        let number = words
+        let number = NUMBERED
             .iter()
             .find_map(|word| strip_prefix_any_case(root, word))?;
-        let position = number.parse::<usize>().ok()?.checked_sub(1)?;
+        let number = number.parse::<usize>().ok()?;
+        let position = if self.counts_from_zero {
+            number
+        } else {
+            number.checked_sub(1)?
+        };
         let id = self
             .order
             .get(position)

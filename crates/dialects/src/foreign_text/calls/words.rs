@@ -306,12 +306,16 @@ pub(super) fn before(words: &str) -> Option<Before> {
         }
         // `Step 1:` has only a number, `Step orders:` has a name.
         let mut tokens: Vec<&str> = names.split_whitespace().collect();
-        if tokens.first().is_some_and(|word| is_harmless(word)) && tokens.len() < 3 {
+        // `now:` is a name rather than a word between calls.
+        let is_now = tokens == ["now"];
+        if tokens.first().is_some_and(|word| is_harmless(word)) && tokens.len() < 3 && !is_now {
             tokens.remove(0);
         }
         return match tokens.as_slice() {
             [] => Some(Before { ids: Vec::new() }),
-            [one] if is_number(one) || is_harmless(one) => Some(Before { ids: Vec::new() }),
+            [one] if is_number(one) || (is_harmless(one) && !is_now) => {
+                Some(Before { ids: Vec::new() })
+            }
             [one] => Some(Before {
                 ids: vec![id(one)?],
             }),

@@ -7,8 +7,128 @@ use planwright_core::Value;
 use super::scalar;
 use crate::native::UsedIds;
 
-/// The plan in a numbered list whose items each make one call, in their order.
+/// Words between sentences about calls that run one after the other.
+const SEPARATORS: [&str; 16] = [
+    ", and then ",
+    ", then ",
+    " and then ",
+    "; then ",
+    ". Then ",
+    ". Then, ",
+    ", and finally ",
+    " and finally ",
+    ", finally ",
+    ". Finally ",
+    ". Finally, ",
+    ". Next ",
+    ". Next, ",
+    ". After that, ",
+    ", after that ",
+    ".\n",
+];
+
+/// Words at the start of a sentence about a call.
+const STARTS: [&str; 10] = [
+    "please ",
+    "first, ",
+    "first ",
+    "then, ",
+    "then ",
+    "next, ",
+    "next ",
+    "finally, ",
+    "finally ",
+    "and ",
+];
+
+/// The plan in sentences that each make one call, `first call f with x=1, then call g with y="a"`, or in a numbered list of them.
 pub(super) fn plan(text: &str) -> Option<Value> {
+    of_items(text).or_else(|| of_sentences(text))
+}
+
+/// The plan in sentences. Each value is in quotes, a single word, or the output of the call before.
+fn of_sentences(text: &str) -> Option<Value> {
+    (text.len() <= MAX_SENTENCES).then_some(())?;
+    let sentences = split_at(text.trim(), &SEPARATORS);
+    let sentences = sentences.iter().filter(|sentence| !sentence.is_empty());
+    let mut used = UsedIds::default();
+    let mut ids: Vec<String> = Vec::new();
+    let mut steps = Vec::new();
+    for sentence in sentences {
+        let mut sentence = sentence.trim().trim_end_matches(['.', ',', ';', '!']);
+        while let Some(start) = STARTS.iter().find(|start| begins_with(sentence, start)) {
+            sentence = sentence.get(start.len()..)?.trim_start();
+        }
+        let verb = sentence.split(' ').next()?.to_lowercase();
+        VERBS.contains(&&*verb).then_some(())?;
+        let (tool, words) = call(sentence)?;
+        let args = arguments(words, &ids)?.into_iter().map(|(name, value)| {
+            let value = sentence_value(&value, words, &ids)?;
+            Some((name, value))
+        });
+        let args = args.collect::<Option<Vec<_>>>()?;
+        let id = used.add_for(tool);
+        let mut fields = vec![
+            (Arc::from("id"), Value::text(id.as_str())),
+            ("tool".into(), Value::text(tool)),
+        ];
+        if !args.is_empty() {
+            fields.push(("args".into(), Value::object(args)));
+        }
+        steps.push(Value::object(fields));
+        ids.push(id);
+    }
+    (!steps.is_empty()).then_some(())?;
+    Some(Value::object([
+        ("ordering", Value::text("listed")),
+        ("steps", Value::list(steps)),
+    ]))
+}
+
+/// Returns true if `text` begins with `start`, in any case.
+fn begins_with(text: &str, start: &str) -> bool {
+    let begin = text.get(..start.len());
+    begin.is_some_and(|begin| begin.eq_ignore_ascii_case(start))
+}
+
+/// The value of an argument in a sentence with the `words`; `None` if it may be words about a value.
+fn sentence_value(value: &Value, words: &str, ids: &[String]) -> Option<Value> {
+    let Value::Text(text) = value else {
+        return Some(value.clone());
+    };
+    if text.starts_with("${") && text.find('}') == Some(text.len() - 1) {
+        return Some(value.clone());
+    }
+    let start = text.split("${").next().unwrap_or_default();
+    let is_quoted = ['"', '\'']
+        .iter()
+        .any(|quote| words.contains(&format!("{quote}{start}")));
+    if is_quoted {
+        // A marker that is still there has no known meaning.
+        let is_known = !text.replace("${", "").contains(['{', '<']);
+        return is_known.then(|| value.clone());
+    }
+    // `its datetime`, `the result`
+    let previous = ids.last();
+    let part = ["its ", "the "]
+        .iter()
+        .find_map(|word| text.strip_prefix(word));
+    let outputs = ["result", "output", "response", "answer"];
+    match part {
+        Some(part) if outputs.contains(&part) => Some(Value::text(format!("${{{}}}", previous?))),
+        Some(part) if text.starts_with("its ") && !part.contains(' ') => {
+            Some(Value::text(format!("${{{}.{part}}}", previous?)))
+        }
+        Some(_) => None,
+        None => {
+            let is_word = !text.contains([' ', '{', '<', '$']) && !outputs.contains(&&**text);
+            (is_word && !matches!(&**text, "it" | "that" | "this")).then(|| value.clone())
+        }
+    }
+}
+
+/// The plan in a numbered list whose items each make one call, in their order.
+fn of_items(text: &str) -> Option<Value> {
     let mut items: Vec<String> = Vec::new();
     for line in text.lines() {
         let plain = line.trim();
@@ -67,11 +187,16 @@ fn item(line: &str) -> Option<&str> {
     )
 }
 
+/// The maximum length of sentences about calls, in bytes.
+const MAX_SENTENCES: usize = 4000;
+
+/// Verbs before the name of a tool.
+const VERBS: [&str; 5] = ["call", "use", "run", "invoke", "execute"];
+
 /// The tool of an item, and the words about its arguments.
 fn call(item: &str) -> Option<(&str, &str)> {
-    let verbs = ["call", "use", "run", "invoke", "execute"];
     let (first, rest) = item.split_once(' ').unwrap_or((item, ""));
-    let is_verb = verbs.contains(&&*first.to_lowercase());
+    let is_verb = VERBS.contains(&&*first.to_lowercase());
     let rest = if is_verb { rest } else { item };
     let rest = rest.strip_prefix("the ").unwrap_or(rest).trim_start();
     let is_part = |sign: char| sign.is_alphanumeric() || "_-./".contains(sign);
@@ -177,6 +302,11 @@ fn arguments(words: &str, ids: &[String]) -> Option<Vec<(Arc<str>, Value)>> {
 
 /// The parts of `words` between commas and `and`, outside of quotes and brackets.
 fn parts(words: &str) -> Vec<String> {
+    split_at(words, &[", and ", ",", " and "])
+}
+
+/// The parts of `words` between `separators`, outside of quotes and brackets.
+fn split_at(words: &str, separators: &[&str]) -> Vec<String> {
     let mut found = vec![String::new()];
     let mut quote = None;
     let mut depth = 0_usize;
@@ -189,9 +319,7 @@ fn parts(words: &str) -> Vec<String> {
             (None, ']' | '}' | ')') => depth = depth.saturating_sub(1),
             (Some(_) | None, _) => {}
         }
-        let separator = [", and ", ",", " and "]
-            .iter()
-            .find(|word| rest.starts_with(**word));
+        let separator = separators.iter().find(|word| rest.starts_with(**word));
         match separator.filter(|_| quote.is_none() && depth == 0) {
             Some(separator) => {
                 found.push(String::new());

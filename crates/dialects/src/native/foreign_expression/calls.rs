@@ -217,7 +217,9 @@ pub(super) fn function(name: &str, arguments: &[Argument]) -> Option<Form> {
         ("fromjson" | "fromJson" | "fromJSON" | "parse_json" | "parseJson", [value]) => {
             call("json", &[value], Kind::Other)
         }
-        ("today" | "utcnow" | "timestamp" | "NOW", []) => Some(Form::value("now()", Kind::Text)),
+        ("today" | "utcnow" | "timestamp" | "NOW" | "currentDate" | "current_date", []) => {
+            Some(Form::value("now()", Kind::Text))
+        }
         ("keys" | "values", [value]) => call(name, &[value], Kind::List),
         ("any" | "some", [value]) => Some(Form::value(
             format!("{}.exists(x, x)", value.within(Binding::Value)),

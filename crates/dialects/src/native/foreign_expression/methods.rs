@@ -33,7 +33,32 @@ pub(super) fn field(form: &Form, name: &str) -> Form {
     if name == "length" {
         return Form::value(format!("{within}.size()"), Kind::Number);
     }
+    if form.kind == Kind::List {
+        return Form::value(format!("{within}.map(x, x.{name})"), Kind::List);
+    }
     Form::value(format!("{within}.{name}"), Kind::Path)
+}
+
+/// The items of `list` whose own fields fulfil `condition`, `rows[kind = 'a' and size > 1]` of JSONata.
+pub(super) fn matching(list: &Form, condition: &Form) -> Option<Form> {
+    let within = list.within(Binding::Value);
+    let test = |part: &str| {
+        let (field, rest) = part.split_once(' ')?;
+        let is_path = |sign: char| sign.is_alphanumeric() || "_.".contains(sign);
+        let starts = field.starts_with(|sign: char| sign.is_alphabetic() || sign == '_');
+        let operators = ["== ", "!= ", "<= ", ">= ", "< ", "> "];
+        let value = operators.iter().find_map(|sign| rest.strip_prefix(sign))?;
+        let is_literal = value
+            .starts_with(|sign: char| "'-".contains(sign) || sign.is_ascii_digit())
+            || matches!(value, "true" | "false" | "null");
+        (starts && field.chars().all(is_path) && is_literal).then(|| format!("x.{part}"))
+    };
+    let tests: Option<Vec<String>> = condition.text.split(" && ").map(test).collect();
+    let tests = tests?.join(" && ");
+    Some(Form::value(
+        format!("{within}.filter(x, {tests})"),
+        Kind::List,
+    ))
 }
 
 /// A part of a list or of a text.
@@ -354,6 +379,12 @@ pub(super) fn filter(value: &Form, name: &str, arguments: &[Argument]) -> Option
                 format!("{left} {sign} {right}"),
                 binding,
                 Kind::Number,
+            ))
+        }
+        ("date" | "strftime" | "date_format", [format]) if format.kind == Kind::Text => {
+            Some(Form::value(
+                format!("date({}).format({})", value.text, format.text),
+                Kind::Text,
             ))
         }
         ("append", [end]) => joined(&["", "", ""], &[value.clone(), end.clone()]),

@@ -87,6 +87,10 @@ impl ForeignParser<'_> {
     /// The item or the part of `list` in brackets, after the opening one.
     fn index(&mut self, list: &Form) -> Option<Form> {
         let within = list.within(Binding::Value);
+        // `rows[].name` of jq and JMESPath
+        if self.takes("]") {
+            return Some(Form::value(format!("{within}[*]"), Kind::Path));
+        }
         let from = if self.sign() == ":" {
             None
         } else {
@@ -94,6 +98,9 @@ impl ForeignParser<'_> {
         };
         if self.takes("]") {
             let from = from?;
+            if from.kind == Kind::Truth {
+                return methods::matching(list, &from);
+            }
             return Some(Form::value(format!("{within}[{}]", from.text), Kind::Path));
         }
         self.takes(":").then_some(())?;

@@ -186,15 +186,18 @@ impl<'t> ForeignParser<'t> {
 
     fn sum(&mut self) -> Option<Form> {
         let mut terms = vec![("", self.product()?)];
-        while matches!(self.sign(), "+" | "-") {
-            let sign = self.sign();
+        let mut is_joined = false;
+        while let sign @ ("+" | "-" | "~") = self.sign() {
             self.at += 1;
+            // Jinja joins texts with `~`.
+            is_joined |= sign == "~";
+            let sign = if sign == "~" { "+" } else { sign };
             terms.push((sign, self.product()?));
         }
         if let [(_, only)] = terms.as_slice() {
             return Some(only.clone());
         }
-        let is_text = terms.iter().any(|(_, term)| term.kind == Kind::Text)
+        let is_text = (is_joined || terms.iter().any(|(_, term)| term.kind == Kind::Text))
             && terms.iter().all(|(sign, _)| *sign != "-");
         let kind = if is_text { Kind::Text } else { Kind::Other };
         let mut text = String::new();

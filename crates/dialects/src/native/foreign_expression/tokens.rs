@@ -50,7 +50,13 @@ pub(super) fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
                 let is_end = |c: char| !(c.is_alphanumeric() || c == '_');
                 let length = rest.find(is_end).unwrap_or(rest.len());
                 // Names have hyphens here, without blanks around them.
-                let length = length + hyphenated(&rest[length..]);
+                let is_difference =
+                    tokens.last() == Some(&Token::Sign(".")) && is_path_of_name(&rest[length..]);
+                let length = if is_difference {
+                    length
+                } else {
+                    length + hyphenated(&rest[length..])
+                };
                 (Token::Name(&rest[..length]), length)
             }
             _ => {
@@ -63,6 +69,15 @@ pub(super) fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
         rest = rest[length..].trim_start();
     }
     Some(tokens)
+}
+
+/// Returns true if `rest` begins with `-a.b`, the path of a value that is taken away from the one before: `b.size-a.size`.
+fn is_path_of_name(rest: &str) -> bool {
+    let Some(after) = rest.strip_prefix('-') else {
+        return false;
+    };
+    let end = after.find(|sign: char| !(sign.is_alphanumeric() || sign == '_'));
+    end.is_some_and(|end| end > 0 && after[end..].starts_with('.'))
 }
 
 /// The length of the parts `-name` at the start of `rest`.

@@ -259,7 +259,11 @@ impl Guesses<'_> {
                     .trim_end_matches(" was");
                 (Some(name.trim_start_matches("if ").trim().to_owned()), word)
             }
-            None => (None, &*text),
+            // `success(a)`
+            None => match text.strip_suffix(')').and_then(|text| text.split_once('(')) {
+                Some((word, name)) => (Some(name.trim_matches(['\'', '"']).to_owned()), word),
+                None => (None, &*text),
+            },
         };
         let Some(outcome) = outcome(word).filter(|_| !self.ids.contains(word)) else {
             return;

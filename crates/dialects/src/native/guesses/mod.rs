@@ -49,6 +49,8 @@ pub(super) struct Guesses<'a> {
     ignored_edits: Vec<TextEdit>,
     /// The ids of the steps.
     ids: HashSet<Arc<str>>,
+    /// The names of the inputs.
+    inputs: HashSet<Arc<str>>,
     /// The id of the step before the one that is read.
     previous: Option<Arc<str>>,
     /// The ids in the list of the outputs that the plan selects, with their places.
@@ -70,6 +72,7 @@ pub(super) fn rewrite(
         first_ignored: None,
         ignored_edits: Vec::new(),
         ids: HashSet::new(),
+        inputs: HashSet::new(),
         previous: None,
         selected: HashMap::new(),
     };
@@ -174,6 +177,9 @@ impl Guesses<'_> {
             self.inputs(inputs);
             self.input_schemas(inputs);
         }
+        let names = get(entries, "inputs").and_then(Item::as_object);
+        let names = names.into_iter().flatten();
+        self.inputs = names.map(|entry| Arc::clone(&entry.key)).collect();
         let mut names = Names::default();
         let selected = get(entries, "output").and_then(Item::as_list);
         let selected = selected.unwrap_or_default().iter();

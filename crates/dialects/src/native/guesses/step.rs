@@ -7,13 +7,16 @@ use planwright_core::{Code, Diagnostic, Place, TextEdit};
 
 use super::groups::{condition_of, group_of, has_alternative, is_control};
 use super::names::Names;
-use super::texts::{UsedIds, bare_name, expression_of, path_of, without_output_fields};
+use super::texts::{
+    UsedIds, bare_name, expression_of, path_of, with_input_roots, without_output_fields,
+};
 use super::words::{
     ARGS, ITEM_NAMES, LOOSE, OUTPUT_NAMES, RETRY, STEP, TOOL, is_step_field, negates,
 };
 use super::{Guesses, field, get, get_mut, has};
 use crate::document::edits::{field_edits, json};
 use crate::document::{Item, ItemEntry, ItemKind, quote};
+use crate::native::form_in;
 
 impl Guesses<'_> {
     /// Rewrites the steps `items`; the names of their outputs are added to `names`.
@@ -173,10 +176,24 @@ impl Guesses<'_> {
             let text = entry.item.as_text();
             let inside = text.and_then(|text| text.strip_prefix("${")?.strip_suffix('}'));
             let inside = inside.filter(|_| negates).or(text.map(|text| &**text));
-            let Some(expression) = inside.and_then(expression_of) else {
+            let in_other_words = |text: &str| {
+                let form = form_in(text)?;
+                (target == "when" && without_output_fields(&form, &self.ids) != form)
+                    .then_some(form)
+            };
+            let expression =
+                inside.and_then(|text| expression_of(text).or_else(|| in_other_words(text)));
+            let Some(expression) = expression else {
                 continue;
             };
-            let expression = without_output_fields(&expression, &self.ids);
+            // `unless` with the id of a step is about its success.
+            let is_step = negates && self.ids.contains(&*expression);
+            let expression = if is_step && bare_name(&expression).is_some() {
+                format!("results.{expression}.success")
+            } else {
+                without_output_fields(&expression, &self.ids)
+            };
+            let expression = with_input_roots(&expression, &self.inputs, &self.ids);
             let expression = if negates {
                 format!("!({expression})")
             } else {
@@ -184,7 +201,8 @@ impl Guesses<'_> {
             };
             let help = format!("write `\"{target}\": \"${{{expression}}}\"`");
             // The words that were replaced by operators may also occur inside a string of the expression.
-            let is_literal = |text: &Arc<str>| text.contains(&*expression);
+            let is_literal =
+                |text: &Arc<str>| text.contains(&*expression) || !text.contains(['"', '\'']);
             let edits = if negates || entry.item.as_text().is_some_and(is_literal) {
                 let value = json(&format!("${{{expression}}}"));
                 field_edits(self.source, entry, target, Some(value))

@@ -169,6 +169,45 @@ pub(crate) fn without_output_fields(expression: &str, ids: &HashSet<Arc<str>>) -
     written
 }
 
+/// `expression` with `inputs.` before the names in `inputs` that no step has.
+pub(super) fn with_input_roots(
+    expression: &str,
+    inputs: &HashSet<Arc<str>>,
+    ids: &HashSet<Arc<str>>,
+) -> String {
+    let others = inputs.difference(ids).cloned().collect();
+    with_roots(expression, &others, "inputs.")
+}
+
+/// `expression` with `root` before the `names` that begin a path in it.
+pub(super) fn with_roots(expression: &str, names: &HashSet<Arc<str>>, root: &str) -> String {
+    if names.is_empty() {
+        return expression.to_owned();
+    }
+    let is_part = |sign: char| sign.is_alphanumeric() || sign == '_';
+    let mut written = String::with_capacity(expression.len());
+    let mut rest = expression;
+    while let Some(sign) = rest.chars().next() {
+        let length = if matches!(sign, '"' | '\'') {
+            quoted_length(rest, sign).unwrap_or(rest.len())
+        } else {
+            rest.find(|sign| !is_part(sign)).unwrap_or(rest.len())
+        };
+        let (word, after) = rest.split_at(length.max(sign.len_utf8()));
+        // The parameter of a macro is followed by a comma, a function by its bracket.
+        let is_root = names.contains(word)
+            && !written.ends_with(['.', '$'])
+            && !after.starts_with(['(', ':'])
+            && !expression.contains(&format!("({word},"));
+        if is_root {
+            written.push_str(root);
+        }
+        written.push_str(word);
+        rest = after;
+    }
+    written
+}
+
 /// Returns true if `text` is a native expression as written: it is readable and makes sense as an expression.
 pub(in crate::native) fn is_own_expression(text: &str) -> bool {
     translated(text, Language::Own).is_some_and(|translated| translated == text.trim_end())

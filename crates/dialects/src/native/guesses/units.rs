@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use planwright_core::{Code, Diagnostic, Value};
+use planwright_core::{Code, Diagnostic, TextEdit, Value};
 
 use super::step::may_have_loose_arguments;
 use super::texts::bare_name;
@@ -237,9 +237,32 @@ impl Guesses<'_> {
             [only] => format!("the step has an unknown field {only}"),
             _ => format!("the step has {} in place of `retry`", names.join(", ")),
         };
+        // The first field becomes `retry`, and the others go.
+        let written = match (is_retried, &pause) {
+            (true, Some(pause)) => {
+                format!("{{\"attempts\": {attempts}, \"delay\": {}}}", json(pause))
+            }
+            (true, None) => attempts.to_string(),
+            (false, _) => String::new(),
+        };
+        let others = parts.iter().filter(|at| **at != first || !is_retried);
+        let others = others.filter_map(|at| removal(self.source, entries.get(*at)?));
+        let mut edits: Vec<TextEdit> = others.collect();
+        // Of two fields at the end, each would take the comma between them.
+        let is_apart = edits
+            .windows(2)
+            .all(|pair| matches!(pair, [one, other] if one.span.end <= other.span.start));
+        let mut is_complete = is_apart && edits.len() + usize::from(is_retried) == parts.len();
         if let Some(entry) = entries.get(first) {
+            if is_retried {
+                let edit = field_edits(self.source, entry, "retry", Some(written));
+                is_complete &= !edit.is_empty();
+                edits.extend(edit);
+            }
             let diagnostic = Diagnostic::error(Code::UnknownField, message);
-            self.sink.push_at_key(entry, diagnostic.help(help));
+            let edits = if is_complete { edits } else { Vec::new() };
+            self.sink
+                .push_at_key(entry, diagnostic.help(help).fixes(edits));
         }
         let mut at = 0;
         entries.retain(|_| {
@@ -319,6 +342,13 @@ impl Guesses<'_> {
                 self.sink.push_at_key(entry, diagnostic.help(help));
                 return false;
             }
+            // A number without a unit is in milliseconds here, and a large one in other systems.
+            let is_named = matches!(&*entry.key.to_lowercase(), "initial_delay" | "initialdelay" | "wait" | "interval" | "pause");
+            let count = number.as_deref().and_then(|number| number.parse::<u64>().ok());
+            let unit = unit.or(match count {
+                Some(count) if is_named && !has_delay => Some(if count >= 100 { "ms" } else { "s" }),
+                _ => None,
+            });
             if let (true, Some(unit), Some(number)) = (is_delay, unit, number) {
                 has_delay = true;
                 let written = json(&format!("{number}{unit}"));

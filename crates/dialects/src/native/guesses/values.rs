@@ -27,10 +27,34 @@ const TYPES: [(&str, &[&str]); 6] = [
 /// The type of JSON Schema that `word` stands for.
 fn type_of(word: &str) -> Option<&'static str> {
     let word = word.to_lowercase();
+    let word = word.trim();
     let mut found = TYPES
         .iter()
-        .filter(|(name, words)| *name == word || words.contains(&&*word));
+        .filter(|(name, words)| *name == word || words.contains(&word));
     found.next().map(|(name, _)| *name)
+}
+
+/// The type of JSON Schema that `word` stands for if the value may be missing: `string?`, `Optional[str]`, `string | null`.
+fn optional_type(word: &str) -> Option<&'static str> {
+    let word = word.trim().to_lowercase();
+    let inside = [
+        "?",
+        " (optional)",
+        " | null",
+        " | none",
+        "|null",
+        ", optional",
+    ]
+    .iter()
+    .find_map(|end| word.strip_suffix(end));
+    let wrapped = word
+        .strip_prefix("optional[")
+        .and_then(|word| word.strip_suffix(']'));
+    type_of(
+        inside
+            .or(wrapped)
+            .or_else(|| word.strip_prefix("optional "))?,
+    )
 }
 
 impl Guesses<'_> {
@@ -41,6 +65,17 @@ impl Guesses<'_> {
         };
         for entry in entries {
             let name = Arc::clone(&entry.key);
+            if let Some(word) = entry.item.as_text().and_then(|word| optional_type(word)) {
+                let json = format!("{{\"type\": [\"{word}\", \"null\"], \"default\": null}}");
+                let help = format!("write `\"{name}\": {json}` for an input that may be left out");
+                let message = format!("expected a JSON Schema for the input `{name}`, found text");
+                let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
+                let diagnostic = diagnostic.help(help).fix(json);
+                self.sink.push_with_safe_fix(entry.item.place, diagnostic);
+                let place = entry.item.place;
+                entry.item.kind = ItemKind::Object(vec![field("default", ItemKind::Null, place)]);
+                continue;
+            }
             if let Some(word) = entry.item.as_text().and_then(|word| type_of(word)) {
                 let help = format!(
                     "write `\"{name}\": {{\"type\": \"{word}\"}}`, or `{{\"default\": …}}` for a value"

@@ -3,10 +3,14 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use planwright_core::Value;
+
 use super::{MAX_ADDED, add_after, add_condition, condition_of, inside, steps_in};
 use crate::document::{Item, ItemEntry, ItemKind};
 use crate::native::foreign_expression::form_in;
-use crate::native::guesses::texts::{UsedIds, bare_name, expression_of, without_output_fields};
+use crate::native::guesses::texts::{
+    UsedIds, bare_name, expression_of, with_roots, without_output_fields,
+};
 use crate::native::guesses::words::{
     ARGS, TOOL, Words, call_by_name, is_among, is_same, is_step, is_step_field, normal,
 };
@@ -171,8 +175,8 @@ fn are_lists(item: &Item) -> bool {
     items.is_some_and(|items| !items.is_empty() && items.iter().all(is_branch))
 }
 
-/// The fields of a loop until a condition holds, with its condition and its only step.
-fn rounds(entries: &[ItemEntry]) -> Option<(&[ItemEntry], &ItemEntry, &Item)> {
+/// The fields of a loop until a condition holds, with its condition and its steps.
+fn rounds(entries: &[ItemEntry]) -> Option<(&[ItemEntry], &ItemEntry, &[Item])> {
     let head = find(entries, ROUNDS)?;
     let fields = head.item.as_object().unwrap_or(entries);
     let stated = |entry: &&ItemEntry| {
@@ -184,12 +188,9 @@ fn rounds(entries: &[ItemEntry]) -> Option<(&[ItemEntry], &ItemEntry, &Item)> {
     let condition = fields.iter().find(stated)?;
     let body = find(fields, "steps do body step tasks actions")
         .or_else(|| find(entries, "steps do body step tasks actions"))?;
-    let only = match body.item.as_list() {
-        Some([only]) => only,
-        Some(_) => return None,
-        None => &body.item,
-    };
-    has_steps(only).then_some((fields, condition, only))
+    let steps = body.item.as_list();
+    let steps = steps.unwrap_or(std::slice::from_ref(&body.item));
+    (!steps.is_empty() && steps.iter().all(has_steps)).then_some((fields, condition, steps))
 }
 
 /// Returns true if `item` calls nothing, but has the form of a step of another system that is known.
@@ -402,10 +403,21 @@ impl Writer<'_> {
 
     /// Writes a step that runs until a condition holds, or while it does.
     fn rounds(&mut self, entries: &[ItemEntry], outer: Option<&str>) -> Option<()> {
-        let (fields, condition, only) = rounds(entries)?;
+        let (fields, condition, steps) = rounds(entries)?;
         let start = self.out.steps.len();
-        self.step(only, outer)?;
-        let until = self.condition(condition)?;
+        let mut until = self.condition(condition)?;
+        match steps {
+            [only] => self.step(only, outer)?,
+            several => until = self.inner_plan(several, entries, &until, outer)?,
+        }
+        let pause = "interval delay wait every pause sleep backoff seconds";
+        if find(fields, pause)
+            .or_else(|| find(entries, pause))
+            .is_some()
+        {
+            self.out.reason =
+                "without the pause: a round begins as soon as the one before it has ended";
+        }
         let is_until = normal(&condition.key).contains("until");
         let until = if is_until {
             until
@@ -427,6 +439,53 @@ impl Writer<'_> {
         };
         step.push(field("repeat", ItemKind::Object(repeat), place));
         Some(())
+    }
+
+    /// Writes a step whose plan has the `steps` of a loop. Returns the condition `until` with the output of that plan in place of those
+    /// of its steps; `None` if the steps refer to others.
+    fn inner_plan(
+        &mut self,
+        steps: &[Item],
+        entries: &[ItemEntry],
+        until: &str,
+        outer: Option<&str>,
+    ) -> Option<String> {
+        let place = steps.first()?.place;
+        let text = |text: &str| ItemKind::Text(text.into());
+        let ids = steps.iter().map(|step| step.get("id")?.as_text().cloned());
+        let ids: Vec<Arc<str>> = ids.collect::<Option<_>>()?;
+        let is_plain = |step: &Item| step.has("tool") && !is_control(step);
+        let written = Value::list(steps.iter().map(Item::to_value)).to_json();
+        let inner: HashSet<Arc<str>> = ids.iter().cloned().collect();
+        let is_part = |sign: char| sign.is_alphanumeric() || "_-".contains(sign);
+        let mut words = written.split(|sign| !is_part(sign));
+        let names_other = words.any(|word| self.ids.contains(word) && !inner.contains(word));
+        if !steps.iter().all(is_plain) || names_other || written.contains("${inputs.") {
+            return None;
+        }
+        let id = match get(entries, "id").and_then(Item::as_text) {
+            Some(id) => Arc::clone(id),
+            None => self.used.add_for("rounds").into(),
+        };
+        let is_used = |inner: &&Arc<str>| until.contains(&***inner);
+        let output = ids.iter().filter(is_used);
+        let output = output.map(|inner| field(inner, text(&format!("${{{inner}}}")), place));
+        let item = |kind: ItemKind| Item { kind, place };
+        let plan = vec![
+            field("ordering", text("listed"), place),
+            field("steps", ItemKind::List(steps.to_vec()), place),
+            field("output", ItemKind::Object(output.collect()), place),
+        ];
+        let fields = vec![
+            field("id", text(&id), place),
+            field("plan", ItemKind::Object(plan), place),
+        ];
+        let mut step = item(ItemKind::Object(fields));
+        if let Some(outer) = outer {
+            add_condition(&mut step, outer)?;
+        }
+        self.out.steps.push(step);
+        Some(with_roots(until, &inner, &format!("{id}.")))
     }
 
     /// Gives an id to a step without one.

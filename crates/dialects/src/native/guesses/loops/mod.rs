@@ -8,7 +8,7 @@ use super::step::may_have_loose_arguments;
 use super::texts::{bare_name, expression_of};
 use super::words::{FOR_EACH, ITEM_NAMES, LOOSE, STEP};
 use super::{Guesses, field, get, get_mut, has};
-use crate::document::edits::field_edits;
+use crate::document::edits::{field_edits, json, removal};
 use crate::document::{Item, ItemEntry, ItemKind, quote};
 
 impl Guesses<'_> {
@@ -37,7 +37,16 @@ impl Guesses<'_> {
         };
         let entry = entries.remove(at);
         let list = format!("${{({list}).filter({item}, {condition})}}");
-        self.unknown(&entry, &format!("write `\"for_each\": \"{list}\"`"));
+        let over = entries.iter().find(|entry| &*entry.key == "for_each");
+        let over = over.map(|over| field_edits(self.source, over, "for_each", Some(json(&list))));
+        let edits = match (over, removal(self.source, &entry)) {
+            (Some(mut edits), Some(removed)) if !edits.is_empty() => {
+                edits.push(removed);
+                edits
+            }
+            _ => Vec::new(),
+        };
+        self.unknown_with(&entry, &format!("write `\"for_each\": \"{list}\"`"), edits);
         if let Some(over) = get_mut(entries, "for_each") {
             over.kind = ItemKind::Text(list.into());
         }
