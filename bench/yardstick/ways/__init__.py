@@ -78,7 +78,8 @@ class Agent:
         return rounds if self.together else [[call] for calls in rounds for call in calls]
 
     def begin(self, server, scripts, **options):
-        request = {"mode": self.mode, "url": server.url + "/mcp", "rounds": scripts, **options}
+        wrapped = server.wrapped if self.mode == "monty" else []
+        request = {"mode": self.mode, "url": server.url + "/mcp", "rounds": scripts, "wrapped": wrapped, **options}
         self.process.stdin.write(json.dumps(request) + "\n")
         self.process.stdin.flush()
         return int(self.process.stdout.readline())
@@ -224,7 +225,9 @@ class Codemode:
 class Plan:
     """Planwright: its gateway for measured runs, its commands for those that are killed or wait."""
 
-    CONFIG = '[tools]\nno_ask = ["*"]\n'
+    # No way asks in the runs that are timed; `asks` counts what the guards would ask.
+    FLOW = '\n[flow]\nviolation = "warn"\neffects = "by-flow"\n'
+    CONFIG = '[tools]\nno_ask = ["*"]\n' + FLOW
 
     def __init__(self, program, dialect):
         self.program, self.dialect = program, dialect
@@ -330,7 +333,7 @@ class Plan:
         return Killed(reported, made, None if status == 0 else (text + message)[-1500:])
 
     def approval(self, server, task, tool):
-        home, environment = self.home(server, f'[tools]\nno_ask = ["*"]\nask = ["{tool}"]\n')
+        home, environment = self.home(server, f'[tools]\nno_ask = ["*"]\nask = ["{tool}"]\n' + self.FLOW)
         waited, error = -1, None
         for number, script in enumerate(self.scripts(task)):
             status, text, message = self.command(home, environment, *self.write(home, script, number))

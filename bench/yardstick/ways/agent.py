@@ -3,7 +3,8 @@
 Reads one JSON object a line, forks a process for it, and prints that process's id, then what it came to as one line.
 The object: `mode` (`direct` or `monty`), `url` of the tool server, `rounds` (what the model writes, round by round: a list
 of calls or a program), `approve` (names of tools that need an approval), `store` (a folder for `StepPersistence`),
-`resume` (continue the run that the store has).
+`resume` (continue the run that the store has), `wrapped` (tools whose
+values a program gets in an object with the field `result`, as their signatures say).
 """
 
 import asyncio
@@ -78,7 +79,14 @@ def is_code_error(part):
 
 async def carry_out(request):
     script = Script(request["mode"], request["rounds"])
-    toolset = MCPToolset(request["url"])
+    wrapped = request.get("wrapped", [])
+
+    async def as_declared(context, call_tool, name, arguments):
+        # The signatures of code mode say `{"result": …}` for outputs that are no objects; the values come without it.
+        result = await call_tool(name, arguments)
+        return {"result": result} if name in wrapped else result
+
+    toolset = MCPToolset(request["url"], process_tool_call=as_declared)
     approve = request.get("approve", [])
     if approve:
         toolset = toolset.approval_required(lambda context, tool, arguments: tool.name in approve)

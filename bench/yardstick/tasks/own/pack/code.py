@@ -11,6 +11,6 @@ for parcel, kg in sorted(parcels.items(), key=lambda item: -item[1]):
         van = len(vans)
         vans.append(0)
     vans[van] += kg
-    loads.append({'parcel': parcel, 'van': van + 1})
-await asyncio.gather(*[load_parcel(parcel=item['parcel'], van=item['van']) for item in loads])
+    loads.append((parcel, van + 1))
+await asyncio.gather(*[load_parcel(parcel=parcel, van=van) for parcel, van in loads])
 loads

@@ -1,4 +1,4 @@
-roads = await get_roads()
+roads = (await get_roads())['result']
 graph = {}
 for a, b, km in roads:
     graph.setdefault(a, []).append((b, km))

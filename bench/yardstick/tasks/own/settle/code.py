@@ -10,6 +10,6 @@ while True:
     cents = min(-balances[payer], balances[payee])
     balances[payer] += cents
     balances[payee] -= cents
-    transfers.append({'payer': payer, 'payee': payee, 'cents': cents})
-await asyncio.gather(*[transfer(payer=t['payer'], payee=t['payee'], cents=t['cents']) for t in transfers])
+    transfers.append((payer, payee, cents))
+await asyncio.gather(*[transfer(payer=payer, payee=payee, cents=cents) for payer, payee, cents in transfers])
 transfers

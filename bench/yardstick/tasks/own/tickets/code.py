@@ -1,7 +1,7 @@
 import asyncio
 import re
 
-lines = await read_log()
+lines = (await read_log())['result']
 counts = {}
 for line in lines:
     found = re.search(r' ERROR (E\d+)', line)

@@ -1,0 +1,1 @@
+await update_scheduled_transaction(id=7, amount=1200)

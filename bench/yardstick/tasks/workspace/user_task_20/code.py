@@ -1,0 +1,14 @@
+import asyncio
+
+events, contacts = await asyncio.gather(
+    get_day_calendar_events(day='2024-05-19'), search_contacts_by_name(query='Sarah Baker')
+)
+free = not any(
+    e['start_time'] < '2024-05-19T13:00' and e['end_time'] > '2024-05-19T12:00' for e in events['result']
+)
+if free:
+    await create_calendar_event(
+        title='Lunch', description='Catch up over lunch.', start_time='2024-05-19 12:00', end_time='2024-05-19 13:00',
+        participants=[contacts['result'][0]['email']],
+    )
+free
