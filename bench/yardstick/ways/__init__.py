@@ -313,19 +313,14 @@ class Plan:
         process.communicate()
         server.post("/release")
         made = len(server.post("/log"))
-        entry = server.post("/log")[hold]
         run = runs_of(self.command(home, environment, "runs", "--format", "json")[1])[0]["id"]
         status, text, message = self.command(home, environment, "resume", run, "--servers", "mcp.json", "--format", "json")
         reported = "nobody"
         if status == 4:
-            # A person has looked, and says what the call returned.
             reported = "person"
-            unknown = [step["id"] for step in json.loads(text)["steps"] if step["status"] == "unknown"]
-            result = entry.get("result")
-            value = result if isinstance(result, dict) else {"result": result}
             status, text, message = self.command(
                 home, environment, "resume", run, "--servers", "mcp.json", "--format", "json",
-                *(argument for step in unknown for argument in ("--set", f"{step}={json.dumps(value)}")),
+                *decisions(json.loads(text)["steps"], server.post("/log")),
             )  # fmt: skip
         for number, script in enumerate(scripts[place + 1 :], place + 1):
             if status == 0:
@@ -358,6 +353,32 @@ class Plan:
             report = json.loads(self.command(home, environment, "flow", *arguments[1:], *flags)[1])
             steps += len({parameter["step"] for parameter in report["parameters"] if parameter["code"]})
         return steps
+
+
+def decisions(steps, log):
+    """What a person says who has looked at what happened to the calls in doubt: their results, or that they did not happen."""
+    for step in steps:
+        for name, part in parts(step):
+            if part["status"] != "unknown":
+                continue
+            # The log has the defaults of arguments, too.
+            same = [one for one in log if one["tool"] == step["tool"] and covers(one["arguments"], part["args"])]
+            entry = next((one for one in same if "result" in one), None)
+            if entry is None:
+                yield from ("--retry", name)
+            else:
+                result = entry["result"]
+                yield from ("--set", f"{name}={json.dumps(result if isinstance(result, dict) else {'result': result})}")
+
+
+def covers(arguments, given):
+    return all(arguments.get(name) == value for name, value in given.items())
+
+
+def parts(step):
+    """A step, or its items."""
+    items = step.get("parts")
+    return [(f"{step['id']}[{item['item']}]", item) for item in items] if items else [(step["id"], step)]
 
 
 def runs_of(text):

@@ -1,0 +1,2 @@
+change1 = await update_reservation_baggages(reservation_id='YAX4DR', total_baggages=2, nonfree_baggages=0, payment_id='credit_card_4938634')
+'done'

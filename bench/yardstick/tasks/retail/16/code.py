@@ -1,0 +1,13 @@
+import asyncio
+
+found1, sum1 = await asyncio.gather(
+    find_user_id_by_name_zip(first_name='Fatima', last_name='Johnson', zip='78712'),
+    calculate(expression='3131.1 + 4777.75 + 367.38'),
+)
+user1 = await get_user_details(user_id=found1['result'])
+order1, order2, order3 = await asyncio.gather(
+    get_order_details(order_id=user1['orders'][0]),
+    get_order_details(order_id=user1['orders'][1]),
+    get_order_details(order_id=user1['orders'][2]),
+)
+{'found1': found1, 'user1': user1, 'order1': order1, 'order2': order2, 'order3': order3, 'sum1': sum1}

@@ -1,0 +1,12 @@
+import asyncio
+
+found1 = await find_user_id_by_name_zip(first_name='Sofia', last_name='Hernandez', zip='98193')
+user1 = await get_user_details(user_id=found1['result'])
+order1, order2, order3, order4 = await asyncio.gather(
+    get_order_details(order_id=user1['orders'][0]),
+    get_order_details(order_id=user1['orders'][1]),
+    get_order_details(order_id=user1['orders'][2]),
+    get_order_details(order_id=user1['orders'][3]),
+)
+product1 = await get_product_details(product_id=order4['items'][0]['product_id'])
+{'found1': found1, 'user1': user1, 'order1': order1, 'order2': order2, 'order3': order3, 'order4': order4, 'product1': product1}
