@@ -327,22 +327,22 @@ def settle(figures, counts):
     figures["tokens"] = {"definitions": definitions, "read": read + context, "read_once": context, "written": written}
 
 
-def measure(arguments):
+def measure(arguments, save):
+    """The figures of the chosen tasks, which are saved after each task."""
     chosen = tasks(arguments)
     bench = Bench(os.path.abspath(shutil.which(arguments.planwright)), os.path.abspath(arguments.packages))
     results = {}
     try:
         for number, task in enumerate(chosen):
             results[task.name] = {"ways": {name: measure_way(bench, name, task, number, arguments) for name in bench.ways}}
+            counts = bench.tokens()
+            for figures in results[task.name]["ways"].values():
+                if "definitions" in figures:
+                    settle(figures, counts)
+            save(results)
             print(f"{task.name} measured", file=sys.stderr, flush=True)
-        counts = bench.tokens()
     finally:
         bench.close()
-    for task in results.values():
-        for figures in task["ways"].values():
-            if "definitions" in figures:
-                settle(figures, counts)
-    return results
 
 
 def measure_way(bench, name, task, number, arguments):
@@ -431,9 +431,6 @@ def main():
     if arguments.what == "prepare":
         prepare(arguments)
         return
-    # The package's judges print.
-    with contextlib.redirect_stdout(sys.stderr):
-        results = measure(arguments)
     with open(os.path.join(arguments.packages, "package-lock.json")) as file:
         packages = json.load(file)["packages"]
     version = subprocess.run([arguments.planwright, "--version"], capture_output=True, text=True, check=True).stdout
@@ -446,15 +443,19 @@ def main():
                 for name in ("pydantic-monty", "pydantic-ai-harness", "pydantic-ai-slim", "agentdojo")
             },
         },
-        "quick": arguments.quick,
-        "tasks": results,
+        "tasks": {},
     }
     if arguments.add:
         with open(arguments.results) as file:
             figures = merge(json.load(file), figures)
-    with open(arguments.results, "w") as file:
-        json.dump(figures, file, indent=1)
-        file.write("\n")
+
+    def save(tasks):
+        merge(figures["tasks"], tasks)
+        with open(arguments.results, "w") as file:
+            json.dump(figures, file, indent=1, sort_keys=True)
+            file.write("\n")
+
+    measure(arguments, save)
 
 
 if __name__ == "__main__":

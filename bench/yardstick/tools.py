@@ -8,9 +8,11 @@
 
 import asyncio
 import functools
+import gc
 import inspect
 import json
 import os
+import pickle
 import sys
 import threading
 import time
@@ -128,17 +130,30 @@ class Tau:
                 call,
             )
 
-    def start(self, hostile):
-        return self.second.DOMAINS[self.name][0](self.second.fresh(self.name))
+    @functools.cached_property
+    def database(self):
+        return pickle.dumps(self.second.loaded(self.name))
 
-    def judge(self, task, output, state):
-        gold = self.start(None)
+    def start(self, hostile):
+        # The database has a hundred thousand objects: collecting garbage while they are made doubles the time.
+        gc.disable()
+        database = pickle.loads(self.database)
+        gc.enable()
+        return self.second.DOMAINS[self.name][0](database)
+
+    @functools.cache
+    def gold(self, task):
+        """The hash of the database after the gold actions."""
+        state = self.start(None)
         for action in self.tasks[task]["evaluation_criteria"]["actions"]:
             try:
-                gold.use_tool(action["name"], **action["arguments"])
+                state.use_tool(action["name"], **action["arguments"])
             except ValueError:
                 continue
-        return gold.db.get_hash() == state.db.get_hash()
+        return state.db.get_hash()
+
+    def judge(self, task, output, state):
+        return self.gold(task) == state.db.get_hash()
 
 
 def signature(plain, hints):

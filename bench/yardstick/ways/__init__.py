@@ -21,7 +21,7 @@ import urllib.request
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def post(url, path="", body=None, timeout=120):
+def post(url, path="", body=None, timeout=500):
     request = urllib.request.Request(
         url + path, data=json.dumps(body or {}).encode(), headers={"content-type": "application/json"}
     )
