@@ -18,6 +18,7 @@ import threading
 import time
 import urllib.request
 
+STARTING = "is still starting"
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -227,7 +228,8 @@ class Plan:
 
     # No way asks in the runs that are timed; `asks` counts what the guards would ask.
     FLOW = '\n[flow]\nviolation = "warn"\neffects = "by-flow"\n'
-    CONFIG = '[tools]\nno_ask = ["*"]\n' + FLOW
+    # The other ways have all types of all tools in their descriptions, so this one has, too.
+    CONFIG = '[tools]\nno_ask = ["*"]\n\n[serve]\nlisting_tokens = 100000\n' + FLOW
 
     def __init__(self, program, dialect):
         self.program, self.dialect = program, dialect
@@ -261,11 +263,15 @@ class Plan:
         return self.gateways[server.name]
 
     def definitions(self, server):
-        tools = [
-            {"name": tool["name"], "description": tool.get("description"), "parameters": tool["inputSchema"]}
-            for tool in self.gateway(server).request("tools/list")["tools"]
-        ]
-        return json.dumps(tools, ensure_ascii=False)
+        text = STARTING
+        # The gateway lists its own tools before its servers have started.
+        while STARTING in text:
+            tools = [
+                {"name": tool["name"], "description": tool.get("description"), "parameters": tool["inputSchema"]}
+                for tool in self.gateway(server).request("tools/list")["tools"]
+            ]
+            text = json.dumps(tools, ensure_ascii=False)
+        return text
 
     def run(self, server, task, scripts):
         exchanges, seconds, outputs = [], 0, []
