@@ -44,6 +44,15 @@ class Figures:
         """The tasks that every way has done, so that sums compare the same work."""
         return [task for task in tasks if all(way["done"] and not way["error"] for way in task["ways"].values())]
 
+    def timed(self):
+        """The titles and tasks of the groups that have times."""
+        for name, (title, _) in GROUPS.items():
+            tasks = [
+                task for task in self.done(self.group(name)) if all("seconds" in way for way in task["ways"].values())
+            ]
+            if tasks:
+                yield f"{title}, {len(tasks)} tasks", tasks
+
     def total(self, tasks, way, *path):
         return sum(value(task["ways"][way], path) for task in tasks)
 
@@ -109,12 +118,11 @@ def time_table(figures):
     rows = []
     for way, title in NAMES.items():
         row = [title]
-        for group in GROUPS:
-            tasks = figures.done(figures.group(group))
+        for _, tasks in figures.timed():
             row += [f"{figures.total(tasks, way, 'seconds', delay):.1f}" for delay in ("0.05", "0.5")]
         rows.append(row)
-    heads = [f"{title}, {delay} ms" for title, _ in GROUPS.values() for delay in (50, 500)]
-    return table(["seconds, all tasks", *heads], rows)
+    heads = [f"{title}, {delay} ms" for title, _ in figures.timed() for delay in (50, 500)]
+    return table(["seconds", *heads], rows)
 
 
 def part(figures, way, name):
@@ -125,15 +133,16 @@ def killed_table(figures):
     rows = []
     for way, title in SHORT.items():
         sums = collections.Counter()
-        for killed in part(figures, way, "killed"):
+        found = part(figures, way, "killed")
+        for killed in found:
             sums.update(killed)
         rows.append([
-            title, sums["kills"], sums["calls_repeated"], sums["effects_repeated"],
+            title, len(found), sums["kills"], sums["calls_repeated"], sums["effects_repeated"],
             sums["kills_that_repeat_an_effect"], sums["calls_missing"], sums["reached_the_aim"],
             sums["in_doubt_told_to_person"], sums["in_doubt_told_to_ledger"],
         ])  # fmt: skip
     return table(
-        ["", "kills", "calls made again", "effects again", "kills with an effect again", "calls never made",
+        ["", "tasks", "kills", "calls made again", "effects again", "kills with an effect again", "calls never made",
          "aim reached", "a person is asked", "a log shows the call"],
         rows,
     )  # fmt: skip
@@ -211,14 +220,10 @@ def bars(title, unit, groups, rows):
 
 def plots(figures):
     def values(*path):
-        return [
-            (
-                f"{GROUPS[group][0]}, {len(tasks)} tasks",
-                {way: figures.total(tasks, way, *path) for way in NAMES},
-            )
-            for group in GROUPS
-            if (tasks := figures.done(figures.group(group)))
-        ]
+        groups = [(f"{GROUPS[group][0]}, {len(tasks)} tasks", tasks) for group in GROUPS if (tasks := figures.done(figures.group(group)))]
+        if path[0] == "seconds":
+            groups = figures.timed()
+        return [(title, {way: figures.total(tasks, way, *path) for way in NAMES}) for title, tasks in groups]
 
     rows = list(NAMES)
     return {

@@ -212,8 +212,10 @@ class Codemode:
         for script in self.scripts(task):
             result = self.ask(server, "execute", script, [tool])
             while result["status"] == "paused":
+                # A person thinks. An approval at once would find calls under way that the program has started together, and
+                # the runtime would make them again.
+                time.sleep(1.0)
                 if waited < 0:
-                    time.sleep(1.0)
                     waited = len(server.post("/log"))
                     # The process ends while it waits.
                     self.stop()
