@@ -44,7 +44,9 @@ class Server:
         self.url = f"http://127.0.0.1:{int(self.process.stdout.readline())}"
         self.tools = self.post("/list")
         self.wrapped = [
-            tool["name"] for tool in self.tools if list(tool.get("outputSchema", {}).get("properties", {})) == ["result"]
+            tool["name"]
+            for tool in self.tools
+            if list(tool.get("outputSchema", {}).get("properties", {})) == ["result"]
         ]
 
     def post(self, path, **body):
@@ -85,7 +87,10 @@ class Task:
 
     def paths(self, stem, suffix):
         """The files of the rounds: `plan.json`, `plan.2.json` and so on."""
-        own = [os.path.join(self.folder, f"{stem}.{suffix}"), *sorted(glob.glob(f"{self.folder}/{stem}.[2-9].{suffix}"))]
+        own = [
+            os.path.join(self.folder, f"{stem}.{suffix}"),
+            *sorted(glob.glob(f"{self.folder}/{stem}.[2-9].{suffix}")),
+        ]
         if os.path.exists(own[0]) or (stem, suffix) != ("plan", "json"):
             return own
         plans = os.path.join(HERE, "..", "agentdojo", "plans", self.suite)
@@ -334,7 +339,9 @@ def measure(arguments, save):
     results = {}
     try:
         for number, task in enumerate(chosen):
-            results[task.name] = {"ways": {name: measure_way(bench, name, task, number, arguments) for name in bench.ways}}
+            results[task.name] = {
+                "ways": {name: measure_way(bench, name, task, number, arguments) for name in bench.ways}
+            }
             counts = bench.tokens()
             for figures in results[task.name]["ways"].values():
                 if "definitions" in figures:
@@ -398,8 +405,12 @@ def prepare(arguments):
                     print(task.name, outcome.error[:1500], file=sys.stderr)
                 rounds += together(server.post("/log")[before:])
             with open(os.path.join(task.folder, "direct.json"), "w") as file:
-                file.write("[\n" + ",\n".join(" " + json.dumps(calls, ensure_ascii=False) for calls in rounds) + "\n]\n")
-            print(task.name, "judged", server.post("/judge", task=task.id, output=outcome.output), len(rounds), "rounds")
+                file.write(
+                    "[\n" + ",\n".join(" " + json.dumps(calls, ensure_ascii=False) for calls in rounds) + "\n]\n"
+                )
+            print(
+                task.name, "judged", server.post("/judge", task=task.id, output=outcome.output), len(rounds), "rounds"
+            )
     finally:
         bench.close()
 

@@ -110,7 +110,15 @@ def work_table(figures, group):
             thousands(figures.total(tasks, way, "result_bytes")),
             thousands(figures.total(tasks, way, "calls")),
         ])  # fmt: skip
-    head = [f"{GROUPS[group][0]}, {len(tasks)} tasks", "round trips", "tokens read", "read once", "written", "result bytes", "calls"]
+    head = [
+        f"{GROUPS[group][0]}, {len(tasks)} tasks",
+        "round trips",
+        "tokens read",
+        "read once",
+        "written",
+        "result bytes",
+        "calls",
+    ]
     return table(head, rows)
 
 
@@ -168,7 +176,11 @@ def approval_table(figures):
 
 def mistakes_table(figures):
     rows = []
-    for kind, what in [("tool", "a misspelt tool"), ("argument", "a misspelt argument"), ("field", "a misspelt field of a result")]:
+    for kind, what in [
+        ("tool", "a misspelt tool"),
+        ("argument", "a misspelt argument"),
+        ("field", "a misspelt field of a result"),
+    ]:
         for way, title in SHORT.items():
             found = [one[kind] for one in part(figures, way, "mistakes") if kind in one]
             if not found:
@@ -178,7 +190,9 @@ def mistakes_table(figures):
                 sum(one["found"] and bool(one["calls_before"]) for one in found),
                 sum(one["effects_before"] for one in found if one["found"]), sum(not one["found"] for one in found),
             ])  # fmt: skip
-    return table(["mistake", "way", "scripts", "found before any call", "found later", "effects before", "not found"], rows)
+    return table(
+        ["mistake", "way", "scripts", "found before any call", "found later", "effects before", "not found"], rows
+    )
 
 
 def hostile_table(figures):
@@ -189,7 +203,9 @@ def hostile_table(figures):
             title, len(found), sum(one["read_by_the_model"] for one in found),
             sum(one["in_arguments_of_changes"] > 0 for one in found), sum(one["asked"] > 0 for one in found),
         ])  # fmt: skip
-    return table(["", "tasks that read it", "the model reads it", "in the arguments of a change", "tasks that ask"], rows)
+    return table(
+        ["", "tasks that read it", "the model reads it", "in the arguments of a change", "tasks that ask"], rows
+    )
 
 
 def bars(title, unit, groups, rows):
@@ -220,7 +236,11 @@ def bars(title, unit, groups, rows):
 
 def plots(figures):
     def values(*path):
-        groups = [(f"{GROUPS[group][0]}, {len(tasks)} tasks", tasks) for group in GROUPS if (tasks := figures.done(figures.group(group)))]
+        groups = [
+            (f"{GROUPS[group][0]}, {len(tasks)} tasks", tasks)
+            for group in GROUPS
+            if (tasks := figures.done(figures.group(group)))
+        ]
         if path[0] == "seconds":
             groups = figures.timed()
         return [(title, {way: figures.total(tasks, way, *path) for way in NAMES}) for title, tasks in groups]
@@ -230,7 +250,10 @@ def plots(figures):
         "compare-tokens.svg": bars("Tokens read over all round trips", thousands, values("tokens", "read"), rows),
         "compare-written.svg": bars("Tokens written", thousands, values("tokens", "written"), rows),
         "compare-time.svg": bars(
-            "Seconds with tools of 500 ms, without the model", lambda number: f"{number:.1f} s", values("seconds", "0.5"), rows
+            "Seconds with tools of 500 ms, without the model",
+            lambda number: f"{number:.1f} s",
+            values("seconds", "0.5"),
+            rows,
         ),
     }
 
@@ -268,7 +291,9 @@ def main():
     if sys.argv[1:] == ["--check"]:
         different = [os.path.relpath(path) for path, text in files.items() if read(path) != text]
         if different:
-            raise SystemExit(f"not what `results.json` gives, run `python3 bench/yardstick/page.py`: {', '.join(different)}")
+            raise SystemExit(
+                f"not what `results.json` gives, run `python3 bench/yardstick/page.py`: {', '.join(different)}"
+            )
         return
     for path, text in files.items():
         with open(path, "w", encoding="utf-8") as file:

@@ -85,7 +85,9 @@ def plan(name, calls, ordered, output):
         {
             "id": call["name"],
             "tool": call["tool"],
-            "args": {key: f"${{{value}}}" if isinstance(value, Reference) else value for key, value in call["args"].items()},
+            "args": {
+                key: f"${{{value}}}" if isinstance(value, Reference) else value for key, value in call["args"].items()
+            },
             **({"after": [before["name"]]} if ordered and before else {}),
         }
         for before, call in zip([None, *calls], calls, strict=False)
@@ -104,7 +106,8 @@ def js_call(call):
 
 def py_call(call):
     args = ", ".join(
-        f"{key}={value.python() if isinstance(value, Reference) else repr(value)}" for key, value in call["args"].items()
+        f"{key}={value.python() if isinstance(value, Reference) else repr(value)}"
+        for key, value in call["args"].items()
     )
     return f"{call['tool']}({args})"
 

@@ -41,15 +41,21 @@ class Counting(unittest.TestCase):
     def test_the_whole_conversation_is_read_at_each_round_trip(self):
         figures = {"definitions": 0, "exchanges": [[1, [2]], [1, [2, 2]]]}
         main.settle(figures, [100, 10, 1])
-        self.assertEqual(figures["tokens"], {"definitions": 100, "read": 100 + 111 + 123, "read_once": 123, "written": 20})
+        self.assertEqual(
+            figures["tokens"], {"definitions": 100, "read": 100 + 111 + 123, "read_once": 123, "written": 20}
+        )
 
     def test_a_mistake_is_made_in_the_last_call_of_the_tool(self):
         scripts = ["pay(to='a')\npay(to='b', amount=x['to'])"]
-        self.assertEqual(main.misspelt(scripts, "tool", "pay", "to", None), ["pay(to='a')\npayx(to='b', amount=x['to'])"])
+        self.assertEqual(
+            main.misspelt(scripts, "tool", "pay", "to", None), ["pay(to='a')\npayx(to='b', amount=x['to'])"]
+        )
         self.assertEqual(
             main.misspelt(scripts, "argument", "pay", "to", None), ["pay(to='a')\npay(tox='b', amount=x['to'])"]
         )
-        self.assertEqual(main.misspelt(scripts, "field", "pay", "to", "to"), ["pay(to='a')\npay(to='b', amount=x['tox'])"])
+        self.assertEqual(
+            main.misspelt(scripts, "field", "pay", "to", "to"), ["pay(to='a')\npay(to='b', amount=x['tox'])"]
+        )
 
 
 class Page(unittest.TestCase):

@@ -165,7 +165,9 @@ class Codemode:
         """The description with all types, as `createCodeTool` has it; the runtime's own one lets a program look for them."""
         found = self.ask(server, "definition")
         types = found["types"].replace("declare const codemode:", "declare const tools:")
-        return json.dumps({"name": "codemode", "description": found["description"] + "\n\n" + types}, ensure_ascii=False)
+        return json.dumps(
+            {"name": "codemode", "description": found["description"] + "\n\n" + types}, ensure_ascii=False
+        )
 
     def run(self, server, task, scripts):
         exchanges, seconds = [], 0
@@ -322,7 +324,9 @@ class Plan:
         server.post("/release")
         made = len(server.post("/log"))
         run = runs_of(self.command(home, environment, "runs", "--format", "json")[1])[0]["id"]
-        status, text, message = self.command(home, environment, "resume", run, "--servers", "mcp.json", "--format", "json")
+        status, text, message = self.command(
+            home, environment, "resume", run, "--servers", "mcp.json", "--format", "json"
+        )
         reported = "nobody"
         if status == 4:
             reported = "person"
@@ -404,7 +408,10 @@ class Gateway:
         )  # fmt: skip
         self.number = 0
         self.request(
-            "initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo={"name": "yardstick", "version": "1"}
+            "initialize",
+            protocolVersion="2025-11-25",
+            capabilities={},
+            clientInfo={"name": "yardstick", "version": "1"},
         )
         self.send({"method": "notifications/initialized"})
 

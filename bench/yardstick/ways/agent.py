@@ -74,7 +74,9 @@ class Script:
 
 
 def is_code_error(part):
-    return part.tool_name == "run_code" and str(part.content).startswith(("Type error in code", "Runtime error", "Syntax error"))
+    return part.tool_name == "run_code" and str(part.content).startswith(
+        ("Type error in code", "Runtime error", "Syntax error")
+    )
 
 
 async def carry_out(request):
