@@ -388,7 +388,7 @@ def prepare(arguments):
     try:
         for task in tasks(arguments):
             server = bench.server(task.suite)
-            for path, lines in zip(task.paths("plan", "json"), range(1, 9)):
+            for path, lines in zip(task.paths("plan", "json"), range(1, 9), strict=False):
                 name = "plan.lines" if lines == 1 else f"plan.{lines}.lines"
                 text = subprocess.run(
                     [program, "convert", path, "--dialect", "native", "--to", "lines"], capture_output=True, text=True,

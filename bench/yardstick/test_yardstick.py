@@ -1,7 +1,6 @@
 """Tests of the yardstick that need neither packages nor a program."""
 
 import glob
-import json
 import os
 import unittest
 
