@@ -16,11 +16,13 @@ NAMES = {
     "plan": "plan, JSON",
     "plan-lines": "plan, `lines`",
     "codemode": "code mode of Cloudflare",
+    "codemode-search": "the same, types by search",
     "monty": "code mode of Pydantic AI",
 }
 SHORT = {"direct": "direct", "plan": "plan", "codemode": "Cloudflare", "monty": "Pydantic AI"}
 COLOURS = {
     "direct": "#8c8c8c", "direct-together": "#bdbdbd", "plan": "#1f6feb", "plan-lines": "#79b0ff", "codemode": "#e07b00",
+    "codemode-search": "#ffc078",
     "monty": "#b8379a",
 }  # fmt: skip
 GROUPS = {
@@ -63,8 +65,8 @@ def value(figures, path):
     return figures
 
 
-def table(head, rows):
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+def table(head, rows, align="---:"):
+    lines = [head, ["---", *[align] * (len(head) - 1)], *rows]
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
 
@@ -82,6 +84,7 @@ def ways_table(figures):
             ["code mode of Cloudflare", f"`@cloudflare/codemode` {version['@cloudflare/codemode']}, its durable runtime and `DynamicWorkerExecutor` in workerd {version['workerd']}"],
             ["code mode of Pydantic AI", f"`CodeMode` of `pydantic-ai-harness` {version['pydantic-ai-harness']}, Monty {version['pydantic-monty']}"],
         ],
+        "---",
     )  # fmt: skip
 
 

@@ -132,8 +132,8 @@ class Agent:
 class Codemode:
     """Cloudflare's code mode in workerd."""
 
-    def __init__(self, packages, approve=()):
-        self.packages = packages
+    def __init__(self, packages, search=False):
+        self.packages, self.search = packages, search
         self.folder = tempfile.mkdtemp()
         self.start()
 
@@ -159,11 +159,14 @@ class Codemode:
         return post(self.url, body={"action": action, "settings": settings, "argument": argument})
 
     def scripts(self, task):
-        return task.texts("code", "js")
+        scripts = task.texts("code", "js")
+        return [looking_up(task), *scripts] if self.search else scripts
 
     def definitions(self, server):
-        """The description with all types, as `createCodeTool` has it; the runtime's own one lets a program look for them."""
+        """The description with all types, as `createCodeTool` has it, or the runtime's own one, for programs that search."""
         found = self.ask(server, "definition")
+        if self.search:
+            return json.dumps({"name": "codemode", "description": found["description"]}, ensure_ascii=False)
         types = found["types"].replace("declare const codemode:", "declare const tools:")
         return json.dumps(
             {"name": "codemode", "description": found["description"] + "\n\n" + types}, ensure_ascii=False
@@ -225,6 +228,21 @@ class Codemode:
                 result = self.ask(server, "approve", result["executionId"], [tool])
             error = error or result.get("error")
         return Waited(waited, True, error)
+
+
+def looking_up(task):
+    """A program that looks up the tools that the task needs, as the runtime's description says: search, then describe."""
+    tools = dict.fromkeys(call["tool"] for calls in task.direct for call in calls)
+    phrases = json.dumps([tool.replace("_", " ") for tool in tools])
+    return f"""async () => {{
+  const docs = [];
+  for (const phrase of {phrases}) {{
+    const {{ results }} = await codemode.search(phrase);
+    docs.push(await codemode.describe(results[0].path));
+  }}
+  return docs;
+}}
+"""
 
 
 class Plan:
