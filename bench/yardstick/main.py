@@ -221,7 +221,7 @@ class Bench:
                 "effects_repeated": effects,
                 "kills_that_repeat_an_effect": bool(effects),
                 "kills_at_an_effect": log[hold]["changes"],
-                f"in_doubt_told_to_{killed.reported}": 1,
+                f"in_doubt_reported_to_{killed.reported}": 1,
                 "calls_missing": sum((collections.Counter(calls(usual)) - collections.Counter(calls(log))).values()),
                 "errors_after_resuming": killed.error is not None,
                 "reached_the_aim": server.post("/judge", task=task.id, output=""),

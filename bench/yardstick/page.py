@@ -150,7 +150,7 @@ def killed_table(figures):
         rows.append([
             title, len(found), sums["kills"], sums["calls_repeated"], sums["effects_repeated"],
             sums["kills_that_repeat_an_effect"], sums["calls_missing"], sums["reached_the_aim"],
-            sums["in_doubt_told_to_person"], sums["in_doubt_told_to_ledger"],
+            sums["in_doubt_reported_to_person"], sums["in_doubt_reported_to_ledger"],
         ])  # fmt: skip
     return table(
         ["", "tasks", "kills", "calls made again", "effects again", "kills with an effect again", "calls never made",

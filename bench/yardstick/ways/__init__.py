@@ -32,7 +32,7 @@ def post(url, path="", body=None, timeout=500):
 
 @dataclasses.dataclass
 class Outcome:
-    """What a run came to. `exchanges` has what the model wrote and what it read for each round."""
+    """The result of a run. `exchanges` has what the model wrote and what it read for each round."""
 
     seconds: float
     exchanges: list
@@ -42,7 +42,7 @@ class Outcome:
 
 @dataclasses.dataclass
 class Killed:
-    """What resuming came to. `reported` says who learns that a call is in doubt: `person`, `ledger` or `nobody`."""
+    """The result of a resumed run. `reported` says who learns that a call is in doubt: `person`, `ledger` or `none`."""
 
     reported: str
     made_before: int
@@ -120,7 +120,7 @@ class Agent:
             made = len(server.post("/log"))
             self.begin(server, self.scripts(task), store=store, resume=True)
             result = self.end()
-        return Killed("ledger" if result["ledger"] else "nobody", made, result["error"])
+        return Killed("ledger" if result["ledger"] else "none", made, result["error"])
 
     def approval(self, server, task, tool):
         self.begin(server, self.scripts(task), approve=[tool], think=1.0)
@@ -210,7 +210,7 @@ class Codemode:
         for script in scripts[place[0] :]:
             error = error or self.ask(server, "execute", script).get("error")
         doubtful = any(entry["state"] == "executing" for entry in run["log"])
-        return Killed("ledger" if doubtful else "nobody", made, error)
+        return Killed("ledger" if doubtful else "none", made, error)
 
     def approval(self, server, task, tool):
         waited, error = -1, None
@@ -345,7 +345,7 @@ class Plan:
         status, text, message = self.command(
             home, environment, "resume", run, "--servers", "mcp.json", "--format", "json"
         )
-        reported = "nobody"
+        reported = "none"
         if status == 4:
             reported = "person"
             status, text, message = self.command(
@@ -386,7 +386,7 @@ class Plan:
 
 
 def decisions(steps, log):
-    """What a person says who has looked at what happened to the calls in doubt: their results, or that they did not happen."""
+    """The answers of a person about the calls in doubt: their results, or that they did not happen."""
     for step in steps:
         for name, part in parts(step):
             if part["status"] != "unknown":

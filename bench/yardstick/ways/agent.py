@@ -1,6 +1,6 @@
 """Pydantic AI with a scripted model: direct calls, or its code mode over Monty.
 
-Reads one JSON object a line, forks a process for it, and prints that process's id, then what it came to as one line.
+Reads one JSON object a line, forks a process for it, and prints that process's id, then its result as one line.
 The object: `mode` (`direct` or `monty`), `url` of the tool server, `rounds` (what the model writes, round by round: a list
 of calls or a program), `approve` (names of tools that need an approval), `store` (a folder for `StepPersistence`),
 `resume` (continue the run that the store has), `wrapped` (tools whose
@@ -27,7 +27,7 @@ DONE = "Done."
 
 
 class Script:
-    """A model that writes what it is told, and notes what it reads."""
+    """A model that writes a script, and notes what it reads."""
 
     def __init__(self, mode, rounds):
         self.mode, self.rounds = mode, rounds
