@@ -147,8 +147,8 @@ def write(domain, task, reads, changes):
         "plan.2.json": plan("change", changes, True, "done"),
         "code.js": js(levels(reads), f"{{ {', '.join(names)} }}"),
         "code.2.js": js(singly, '"done"'),
-        "code.py": py(levels(reads), f"{{{listed}}}"),
-        "code.2.py": py(singly, "'done'"),
+        "code.monty": py(levels(reads), f"{{{listed}}}"),
+        "code.2.monty": py(singly, "'done'"),
     }
     for name, text in texts.items():
         with open(os.path.join(folder, name), "w") as file:

@@ -17,7 +17,7 @@ class Scripts(unittest.TestCase):
         for folder in folders:
             task = main.Task(os.path.dirname(folder))
             rounds = len(task.texts("plan", "json"))
-            for stem, suffix in [("plan", "lines"), ("code", "js"), ("code", "py")]:
+            for stem, suffix in [("plan", "lines"), ("code", "js"), ("code", "monty")]:
                 self.assertLessEqual(len(task.texts(stem, suffix)), rounds, task.name)
             self.assertTrue(all(call["tool"] for calls in task.direct for call in calls), task.name)
 

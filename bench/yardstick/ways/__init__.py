@@ -74,7 +74,7 @@ class Agent:
 
     def scripts(self, task):
         if self.mode == "monty":
-            return task.texts("code", "py")
+            return task.texts("code", "monty")
         rounds = task.direct
         return rounds if self.together else [[call] for calls in rounds for call in calls]
 
