@@ -27,6 +27,7 @@ const STAGES: &[(&str, Check)] = &[
     ("tidy", |project| tidy::run(project).map(|()| Tally::NONE)),
     ("deps", |project| deps::run(project).map(|()| Tally::NONE)),
     ("clippy", clippy),
+    ("yardstick", yardstick),
     ("library", library),
     ("servers", |project| {
         servers::run(project).map(|()| Tally::NONE)
@@ -103,6 +104,13 @@ fn clippy(project: &Project) -> Result<Tally, String> {
         "warnings",
     ];
     run_command(command(&project.root, &line)).map(|()| Tally::NONE)
+}
+
+/// Compares the page about other ways with the figures of the benchmark, and tests its own tools.
+fn yardstick(project: &Project) -> Result<Tally, String> {
+    let folder = project.root.join("bench/yardstick");
+    let line = ["python3", "-m", "unittest", "discover", "--quiet"];
+    run_command(command(&folder, &line)).map(|()| Tally::NONE)
 }
 
 /// The features of the library that embedders build without the others.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use planwright::core::ServerName;
-use planwright::mcp::{ServerChanges, Upstreams};
+use planwright::mcp::{ServerChanges, UpstreamState, Upstreams};
 use planwright_serve::HealthNote;
 use tokio::time::MissedTickBehavior;
 
@@ -42,8 +42,9 @@ pub(crate) struct ServerReload {
 }
 
 impl ServerReload {
-    /// Returns the task; `None` if no file has the servers. A file that was named need not be trusted, unless it was when the gateway
-    /// started: trust lets the gateway accept changed tools.
+    /// Returns the task; `None` if no file has the servers. The person who named a file has seen it as it was then. Its changes need not be
+    /// trusted only if it is in the user's folder of settings, where no project and no client writes, and was not trusted when the
+    /// gateway started: trust lets the gateway accept changed tools.
     pub(crate) fn new(
         toolbox: &Toolbox,
         is_named: bool,
@@ -55,7 +56,7 @@ impl ServerReload {
         Some(Self {
             path: path.clone(),
             loaded: text.clone(),
-            needs_trust: !is_named || toolbox.file().is_trusted,
+            needs_trust: !is_named || toolbox.file().is_trusted || !toolbox.file().is_own,
             local: toolbox.local_servers(),
             upstreams,
             note: HealthNote::default(),
@@ -163,6 +164,16 @@ impl ServerReload {
             tracing::info!(changes = %parts, "the servers were replaced");
             self.printer
                 .quote(&format!("`{}` was loaded again: {parts}", path.display()));
+            let view = self.upstreams.view();
+            let is_new =
+                |name: &ServerName| changes.added.contains(name) || changes.changed.contains(name);
+            for server in view.servers.iter().filter(|server| is_new(&server.name)) {
+                // A server that was created just now has failed only if its entry cannot be used.
+                if let UpstreamState::Failed(failure) = &server.state {
+                    self.printer.quote(&format!("warning: {}", failure.message));
+                    self.printer.hint(&failure.help);
+                }
+            }
         }
     }
 }

@@ -159,6 +159,21 @@ impl Upstreams {
                 continue;
             };
             let known = unusable_before.iter().find(|(_, known)| *known == failure);
+            if known.is_none() {
+                let name = failure.server.clone();
+                let mut names = unusable_before.iter().map(|(_, known)| &known.server);
+                let mut running = before.iter().map(|known| &known.server.config.name);
+                let had = names.any(|known| *known == name) || running.any(|known| *known == name);
+                let list = if had {
+                    &mut changes.changed
+                } else {
+                    &mut changes.added
+                };
+                // A server may have several problems.
+                if !list.contains(&name) {
+                    list.push(name);
+                }
+            }
             let id = known.map_or(current.last_id + 1, |(id, _)| *id);
             current.last_id = current.last_id.max(id);
             let state = UpstreamState::Failed(failure.clone());
@@ -167,6 +182,8 @@ impl Upstreams {
         }
         let is_gone = |name: &ServerName| !snapshots.iter().any(|server| server.name == *name);
         let gone = before.iter().map(|known| known.server.config.name.clone());
+        let unusable = unusable_before.iter();
+        let gone = gone.chain(unusable.map(|(_, known)| known.server.clone()));
         changes.removed.extend(gone.filter(is_gone));
         let absent = names.into_iter().filter(is_gone).collect();
         current.retired.retain(|server| server.strong_count() > 0);
@@ -252,7 +269,7 @@ impl Upstreams {
     /// Returns a backend for each server. `caller` receives the requests and notifications of the servers during calls.
     pub fn backends(&self, caller: Option<Arc<dyn Caller>>) -> Backends {
         let mut backends = Backends::new();
-        for upstream in self.upstreams() {
+        for upstream in self.used_upstreams() {
             let name = upstream.server.config.name.clone();
             let backend: Arc<dyn ToolBackend> = Arc::new(UpstreamBackend::new(
                 upstream,
@@ -281,7 +298,7 @@ impl Upstreams {
         params: Value,
         caller: Option<Arc<dyn Caller>>,
     ) -> Result<Value, UpstreamError> {
-        let upstream = UsedUpstream::new(self.upstream(server)?);
+        let upstream = self.upstream(server)?;
         let server = upstream
             .server_for(&self.inner.client, caller.as_ref())
             .await?;
@@ -354,8 +371,17 @@ impl Upstreams {
         join_all(upstreams.iter().map(|upstream| upstream.stop())).await;
     }
 
-    fn upstream(&self, name: &str) -> Result<Arc<Upstream>, UpstreamError> {
-        let mut upstreams = self.upstreams().into_iter();
+    // The uses are counted under the lock: a server that is replaced meanwhile has its user when `Upstream::retire` looks.
+    fn used_upstreams(&self) -> Vec<UsedUpstream> {
+        let servers = self.servers();
+        let upstreams = servers.upstreams.iter();
+        upstreams
+            .map(|upstream| UsedUpstream::new(Arc::clone(upstream)))
+            .collect()
+    }
+
+    fn upstream(&self, name: &str) -> Result<UsedUpstream, UpstreamError> {
+        let mut upstreams = self.used_upstreams().into_iter();
         let found = upstreams.find(|upstream| &*upstream.server.config.name == name);
         found.ok_or_else(|| {
             let message = format!("there is no server `{name}`");
@@ -382,12 +408,12 @@ struct UpstreamBackend {
 
 impl UpstreamBackend {
     fn new(
-        upstream: Arc<Upstream>,
+        upstream: UsedUpstream,
         client: Arc<OnceLock<UpstreamClient>>,
         caller: Option<Arc<dyn Caller>>,
     ) -> Self {
         Self {
-            upstream: UsedUpstream::new(upstream),
+            upstream,
             client,
             caller,
         }

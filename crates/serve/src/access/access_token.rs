@@ -187,6 +187,11 @@ impl AccessTokens {
         if claims.contains_key("cnf") {
             return Err("it is bound to a key");
         }
+        // Some issuers give all kinds of tokens the same `typ` in the header, and tell them apart in the claims.
+        let is_other_kind = matches!(text("typ"), Some("ID" | "Logout" | "Refresh" | "Offline"));
+        if is_other_kind || claims.contains_key("at_hash") || claims.contains_key("events") {
+            return Err("its type is not that of an access token");
+        }
         Ok((claimed_identity(claims, &self.oauth)?, end))
     }
 

@@ -31,7 +31,10 @@ pub fn claimed_identity(
     let is_moved = claims
         .get("_claim_names")
         .is_some_and(|names| names.get(&*oauth.groups_claim).is_some());
-    if is_moved {
+    // Entra ID states only that there are groups if they would not fit.
+    let is_left_out = claims.get("hasgroups").and_then(Value::as_bool) == Some(true)
+        && find(claims, &oauth.groups_claim).is_none();
+    if is_moved || is_left_out {
         return Err("its groups are elsewhere");
     }
     let groups: Vec<Arc<str>> = match find(claims, &oauth.groups_claim) {

@@ -20,6 +20,9 @@ pub(super) const FETCH_PAUSE: Duration = Duration::from_secs(10);
 /// The time limit of each request to the issuer.
 const REQUEST_TIME: Duration = Duration::from_secs(5);
 
+/// The time limit of one attempt to fetch keys, for which a request of a client waits.
+const FETCH_TIME: Duration = Duration::from_secs(10);
+
 /// The largest document that is read.
 const MAX_DOCUMENT_BYTES: usize = 1024 * 1024;
 
@@ -81,7 +84,13 @@ impl IssuerKeys {
             // Fails if the program has installed one already, which is used then.
             let _ = rustls::crypto::ring::default_provider().install_default();
         });
-        let http = Client::builder()
+        let issuer_url = Url::parse(issuer).map_err(|error| error.to_string())?;
+        let mut http = Client::builder();
+        if issuer_url.scheme() == "http" {
+            // The issuer is on this machine. A proxy would be another one, which could replace the keys.
+            http = http.no_proxy();
+        }
+        let http = http
             .connect_timeout(REQUEST_TIME)
             .timeout(REQUEST_TIME)
             // A redirect could lead to where the configured address does not.
@@ -90,7 +99,7 @@ impl IssuerKeys {
             .build()
             .map_err(|error| error.to_string())?;
         Ok(Self {
-            issuer: Url::parse(issuer).map_err(|error| error.to_string())?,
+            issuer: issuer_url,
             name: Arc::clone(issuer),
             keys_for,
             http,
@@ -140,14 +149,18 @@ impl IssuerKeys {
     }
 
     fn age(&self, at: SystemTime) -> Duration {
-        (self.clock)().duration_since(at).unwrap_or_default()
+        // A clock that was set back must not make old keys fresh.
+        (self.clock)()
+            .duration_since(at)
+            .unwrap_or_else(|error| error.duration())
     }
 
     async fn fetch_if_due(&self, mut last: tokio::sync::MutexGuard<'_, Option<SystemTime>>) {
         if last.is_some_and(|last| self.age(last) < FETCH_PAUSE) {
             return;
         }
-        let fetched = self.fetch().await;
+        let fetched = tokio::time::timeout(FETCH_TIME, self.fetch()).await;
+        let fetched = fetched.unwrap_or_else(|_| Err("it does not answer in time".to_owned()));
         let now = (self.clock)();
         *last = Some(now);
         match fetched {
@@ -166,8 +179,8 @@ impl IssuerKeys {
         let metadata = self.discover().await?;
         let address = Url::parse(&metadata.jwks_uri);
         let address = address.map_err(|error| format!("`jwks_uri` is no address: {error}"))?;
-        // Otherwise the metadata could lead from an authenticated connection to one that others can change.
-        if self.issuer.scheme() == "https" && address.scheme() != "https" {
+        // Otherwise the metadata could lead to a connection that others can change.
+        if address.scheme() != "https" && address.origin() != self.issuer.origin() {
             return Err("`jwks_uri` is not reached by TLS".to_owned());
         }
         let set: KeySet = self
@@ -181,20 +194,21 @@ impl IssuerKeys {
 
     /// Fetches the metadata, at the well-known addresses of RFC 8414 and OpenID Connect.
     async fn discover(&self) -> Result<Metadata, String> {
+        let mut reason = None;
         for address in well_known(&self.issuer) {
-            let Some(found) = self.get::<Metadata>(address).await? else {
-                continue;
+            let problem = match self.get::<Metadata>(address).await {
+                // RFC 8414, section 3.3: otherwise one tenant could stand in for another.
+                Ok(Some(found)) if *found.issuer == *self.name => return Ok(found),
+                Ok(Some(found)) => {
+                    format!("its metadata is that of `{}`", found.issuer.escape_debug())
+                }
+                Ok(None) => continue,
+                // Some issuers answer a page, a redirect or 400 where they have no metadata.
+                Err(problem) => problem,
             };
-            // RFC 8414, section 3.3: otherwise one tenant could stand in for another.
-            if *found.issuer != *self.name {
-                return Err(format!(
-                    "its metadata is that of `{}`",
-                    found.issuer.escape_debug()
-                ));
-            }
-            return Ok(found);
+            reason.get_or_insert(problem);
         }
-        Err("it has no metadata at its well-known addresses".to_owned())
+        Err(reason.unwrap_or_else(|| "it has no metadata at its well-known addresses".to_owned()))
     }
 
     /// Reads a document; `None` if there is none.

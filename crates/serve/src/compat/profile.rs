@@ -167,7 +167,7 @@ impl PlanHost {
                 None => loaded,
             };
             // If no tool marks the parameters that take references, all of them take some.
-            if self.tool_snapshot().marks_sharing() {
+            if self.tools_of(&call.client).marks_sharing() {
                 loaded
             } else {
                 loaded.shared()

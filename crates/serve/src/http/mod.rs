@@ -1,7 +1,7 @@
 //! The HTTP server of `serve`: access, limits, and shutdown. The only module that uses `axum`.
 //!
 //! A request passes, in this order: the number of connections, the time to send its head, `Host` and `Origin`, its client, the
-//! requests in flight and the rate of that client, its size. Then it is passed to the service.
+//! rate and the requests in flight of that client, its size. Then it is passed to the service.
 
 mod access;
 mod connections;

@@ -11,7 +11,7 @@ use planwright::stored::NewStoredRun;
 use planwright_core::check::CheckedPlan;
 use planwright_core::expression::EvaluationLimits;
 use planwright_core::flow::PlannerLabel;
-use planwright_core::{Code, Object, ServerNames, Value};
+use planwright_core::{Code, Object, ServerNames, Tool, Value};
 use planwright_dialects::{ParseResult, ReadOptions};
 use planwright_engine::guard::{Guards, WrittenMeter};
 use planwright_engine::options::RunOptions;
@@ -136,15 +136,16 @@ impl PlanHost {
         client: &GatewayClient,
         read: impl Fn() -> LoadedPlan,
     ) -> Result<ValidPlan, InvalidPlan> {
-        self.check_labelled(client, None, read).await
+        self.check_labelled(client, None, |_| false, read).await
     }
 
     /// Like [`check_as_servers_start`](Self::check_as_servers_start), for a plan whose author had the label `planner`; without it, the client is the
-    /// author.
+    /// author. Calls of the tools that `asks` selects need an approval, whatever the rules for the client say.
     pub(crate) async fn check_labelled(
         &self,
         client: &GatewayClient,
         planner: Option<PlannerLabel>,
+        asks: impl Fn(&Tool) -> bool,
         read: impl Fn() -> LoadedPlan,
     ) -> Result<ValidPlan, InvalidPlan> {
         let policy = || {
@@ -159,7 +160,10 @@ impl PlanHost {
             changes.mark_unchanged();
             // The servers are read before the tools: a server that becomes ready in between has its tools in the snapshot.
             let seen = self.upstreams.view();
-            let snapshot = self.tools_of(client);
+            let mut snapshot = self.tools_of(client);
+            if snapshot.extracting.tools().any(|tool| asks(tool)) {
+                snapshot = Arc::new(snapshot.asking(&asks));
+            }
             let catalog = if self.extracts_for(client) {
                 &snapshot.extracting
             } else {
@@ -231,7 +235,7 @@ impl PlanHost {
         call: &HostCall,
         valid: ValidPlan,
     ) -> Result<Arc<TrackedRun>, BadRequest> {
-        let slot = self.reserve(&call.client)?;
+        let slot = self.reserve(&call.client, &call.client.id)?;
         let options = self.options(&call.client, &valid.plan)?;
         let now = (self.settings.now)();
         let storage = match self.settings.store.clone() {
@@ -347,15 +351,19 @@ impl PlanHost {
         }
     }
 
-    /// Reserves the slot of one more plan of a client beside those in progress.
-    pub(crate) fn reserve(&self, client: &GatewayClient) -> Result<RunSlot, BadRequest> {
+    /// Reserves the slot of one more plan that `client` starts or resumes, beside those in progress of `of`, which owns it.
+    pub(crate) fn reserve(
+        &self,
+        client: &GatewayClient,
+        of: &ClientId,
+    ) -> Result<RunSlot, BadRequest> {
         let bound = self.settings.options.guards.written_bytes.as_ref();
         let max_bytes = bound.map_or(Guards::WRITTEN_BYTES, |bound| bound.limit);
         let limits = RunLimits {
             runs: self.max_plans(client),
             bytes: max_bytes.saturating_mul(MAX_FULL_PLANS),
         };
-        let reserved = self.runs.reserve(&client.id, limits);
+        let reserved = self.runs.reserve(of, limits);
         reserved.map_err(|no_slot| BadRequest(match no_slot {
             NoSlot::Runs => format!(
                 "this client has reached the maximum of plans in progress ({}); wait for one to end",

@@ -11,7 +11,7 @@ use planwright::stored::{
     set_results, tools_of,
 };
 use planwright_core::flow::PlannerLabel;
-use planwright_core::{Object, Value};
+use planwright_core::{Object, Tool, Value};
 use planwright_dialects::ReadOptions;
 use planwright_engine::RunId;
 use planwright_engine::RunStatus;
@@ -23,7 +23,7 @@ use planwright_store::RunInfo;
 use crate::host::{PlanHost, spawn_blocking_limited};
 use crate::plans::execute::{InvalidPlan, ValidPlan};
 use crate::runs::lookup::FoundRun;
-use crate::runs::registry::{RunProgress, TrackedRun};
+use crate::runs::registry::{RunProgress, TrackedRun, owner};
 use crate::tools::arguments::{BadRequest, GatewayArguments};
 
 /// The changes that a model requests for a run that is resumed.
@@ -169,10 +169,12 @@ impl PlanHost {
         };
         let options = stored.resumed_options(options, own);
         let new_plan = changes.plan.as_ref().and_then(|_| loaded.to_stored());
-        // Before the run is leased: a refusal must not interrupt it.
-        let slot = self.reserve(&call.client).map_err(InvalidPlan::Refused)?;
         let of = stored.run.client.clone();
         let of = of.map_or_else(ClientId::local, ClientId::new);
+        // Before the run is leased: a refusal must not interrupt it.
+        let slot = self
+            .reserve(&call.client, &of)
+            .map_err(InvalidPlan::Refused)?;
         let prepared = self.prepare(
             (id, &call.client, &of),
             &plan,
@@ -218,7 +220,10 @@ impl PlanHost {
         // The author of the plan stays the same, unless the client adds values.
         let author = stored.planner().filter(|_| !changes.has_texts_of_client());
         let read = || read().unwrap_or_else(|_| unread_plan());
-        self.check_labelled(client, author, read).await
+        // The rules for another client must not drop the approvals that the rules for the owner require.
+        let is_own = stored.run.client == owner(&client.id);
+        let asks = |tool: &Tool| !is_own && stored.asks(tool);
+        self.check_labelled(client, author, asks, read).await
     }
 
     /// Returns the results of the steps `retain` with their labels, which the analysis of the new plan does not know.

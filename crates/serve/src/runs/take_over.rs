@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
+use planwright::config::ClientName;
 use planwright::format::RunV1;
 use planwright::stored::{OpenQuestion, StoredRun, StoredRunError};
 use planwright_core::Value;
@@ -15,6 +16,7 @@ use planwright_mcp::gateway::{ClientGroups, ClientId, GatewayClient};
 use planwright_store::{InterruptedRun, Store};
 use tokio::time::Instant;
 
+use crate::access::identity::name_of;
 use crate::host::{PlanHost, spawn_blocking_limited};
 use crate::plans::resume::ResumeChanges;
 use crate::runs::lookup::FoundRun;
@@ -106,8 +108,9 @@ impl PlanHost {
         let mut client = GatewayClient::new(id);
         client.groups = groups.0;
         let continued = self.continue_interrupted(run, &client).await;
-        // Its access may have ended before the run was tracked.
-        if groups_of(&client.id).is_none() {
+        // Its token may have been taken back before the run was tracked. A plan continues if an access token expires meanwhile.
+        let has_expiring_token = matches!(name_of(&client.id), Some(ClientName::Subject(_)));
+        if !has_expiring_token && groups_of(&client.id).is_none() {
             self.runs.cancel_all(&client.id);
         }
         continued

@@ -69,6 +69,20 @@ impl ToolSnapshot {
             if let Some(reason) = policy.approval_reason(tool) {
                 tool.approval = true;
                 tool.approval_reason = Some(reason);
+                // A person must still learn that the tool has changed.
+                self.verdicts.apply(tool);
+            }
+        });
+        Self::new(catalog, self.verdicts.clone())
+    }
+
+    /// Returns the snapshot with approval of the calls that `asks` selects.
+    pub(crate) fn asking(&self, asks: impl Fn(&Tool) -> bool) -> Self {
+        let catalog = self.extracting.map(|tool| {
+            if !tool.needs_approval() && asks(tool) {
+                tool.approval = true;
+                tool.approval_reason =
+                    Some("the client that started the run needs an approval".into());
             }
         });
         Self::new(catalog, self.verdicts.clone())

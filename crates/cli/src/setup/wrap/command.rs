@@ -15,6 +15,7 @@ use super::edit::{EditError, Section, names_file};
 use super::own_rules::RulesChange;
 use super::place::{GatewayFiles, PathEnvironment, ServerListPlace};
 use super::rules::{ClientRule, RuleList};
+use super::switches::Switches;
 use crate::args::{Format, RunFormat, WrapArguments};
 use crate::error::{CommandError, Exit};
 use crate::view::output;
@@ -119,10 +120,13 @@ fn put_in_front(
     let known_entries = super::place::read(&gateway_files.entries)?;
     let file = gateway_files.servers.display().to_string();
     let section = section(place, &path, entry(place, &file)?, &file);
-    let is_own = place.is_own(around);
-    let stays = |name: &str, server: &Value| super::report::reason(name, server, is_own);
+    let switches = Switches::of(place, around)?;
+    let stays = |name: &str, server: &Value| switches.stays(name, server);
     let wrapped = super::edit::wrap(&text, known.as_deref(), &section, &stays).map_err(explain)?;
     let changed = !wrapped.moved.is_empty();
+    if changed {
+        switches.check(&place.entry)?;
+    }
     let mut report = report(place, &gateway_files);
     report.stay = wrapped
         .stay
@@ -137,6 +141,8 @@ fn put_in_front(
         .collect();
     let mut converted = read_converted(&gateway_files, known_entries.as_deref())?;
     let is_converted = !wrapped.converted.is_empty();
+    // A server of that name that a person removed from our file is another one.
+    converted.retain(|known| !report.moved.contains(&known.name));
     converted.extend(wrapped.converted);
     // Servers that moved before are included: the client's rules may have changed.
     let behind = behind(&wrapped.gateway_text, &converted);
@@ -166,11 +172,13 @@ fn put_in_front(
             super::place::write_private(&gateway_files.backup, &text)?;
         }
         super::place::write_private(&gateway_files.servers, &wrapped.gateway_text)?;
-        if is_converted {
-            write_converted(&gateway_files, &converted)?;
-        }
+        let recorded = if is_converted {
+            write_converted(&gateway_files, &converted)
+        } else {
+            Ok(())
+        };
         // The rules are written first, so that they apply to every call through the gateway.
-        let ruled = change.as_ref().map_or(Ok(()), RulesChange::write);
+        let ruled = recorded.and_then(|()| change.as_ref().map_or(Ok(()), RulesChange::write));
         let done =
             ruled.and_then(|()| super::place::replace_client(&place.file, &text, &wrapped.client));
         if let Err(error) = done {
@@ -225,8 +233,8 @@ fn undo(
     let mut restored = super::edit::unwrap(&text, &wrapped, &converted, &section)
         .map_err(|problem| explain(&place.file, problem))?;
     let backup = super::place::read(&gateway_files.backup)?;
-    let is_own = place.is_own(around);
-    let stays = |name: &str, server: &Value| super::report::reason(name, server, is_own);
+    let switches = Switches::of(place, around)?;
+    let stays = |name: &str, server: &Value| switches.stays(name, server);
     let as_it_was = backup.filter(|backup| {
         let again = super::edit::wrap(backup, None, &section, &stays);
         again.is_ok_and(|again| again.client == text && again.gateway_text == wrapped)
@@ -263,13 +271,14 @@ fn undo(
         return Ok(Some(report));
     }
     super::place::replace_client(&place.file, &text, &restored.client)?;
+    // The file of the servers goes last: while it is there, an undo that failed here can be repeated.
+    if let Some(change) = change {
+        change.write()?;
+    }
+    super::place::remove(&gateway_files.entries)?;
     match gateway_text {
         Some(text) => super::place::write_private(&gateway_files.servers, &text)?,
         None => super::place::remove(&gateway_files.servers)?,
-    }
-    super::place::remove(&gateway_files.entries)?;
-    if let Some(change) = change {
-        change.write()?;
     }
     if is_exact {
         super::place::remove(&gateway_files.backup)?;

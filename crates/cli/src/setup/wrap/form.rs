@@ -326,7 +326,7 @@ fn with_variables(form: &EntryForm, value: &Value) -> Value {
     }
 }
 
-/// Writes `$NAME` as `${NAME}` in all texts.
+/// Writes `$NAME` as `${NAME:-$NAME}` in all texts.
 fn with_braces(value: &Value) -> Value {
     match value {
         Value::Text(text) => Value::text(braces(text)),
@@ -355,7 +355,8 @@ fn braces(text: &str) -> String {
         if name.is_empty() || name.starts_with(|letter: char| letter.is_ascii_digit()) {
             written += part;
         } else {
-            written += &format!("{{{name}}}{rest}");
+            // Gemini CLI leaves the name of a variable that is not set as it is, as in a password with a `$`.
+            written += &format!("{{{name}:-${name}}}{rest}");
         }
     }
     written

@@ -12,5 +12,6 @@ pub(crate) mod own_rules;
 pub(crate) mod place;
 pub(crate) mod report;
 pub(crate) mod rules;
+mod switches;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -143,7 +143,7 @@ const AROUND: usize = 2;
 pub(crate) fn difference(before: &str, after: &str, servers: &Value) -> Vec<String> {
     let hidden = hidden(servers);
     let shown = |sign: char, line: &str| {
-        let line = hidden.iter().fold(line.to_owned(), hide);
+        let line = conceal(hidden.iter().fold(line.to_owned(), hide));
         format!("{sign} {line}").trim_end().to_owned()
     };
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
@@ -177,7 +177,16 @@ fn hidden(servers: &Value) -> Vec<String> {
 
 fn collect_hidden(value: &Value, is_secret: bool, hidden: &mut Vec<String>) {
     match value {
-        Value::Text(text) if is_secret && !text.is_empty() => hidden.push(text.to_string()),
+        Value::Text(text) if is_secret && !text.is_empty() => {
+            hidden.push(text.to_string());
+            // A text of several lines, such as a key, may be written in as many lines of the file.
+            if text.contains('\n') {
+                let lines = text.lines().map(str::trim);
+                let lines = lines.filter(|line| line.len() >= DISTINCT);
+                hidden.extend(lines.map(str::to_owned));
+            }
+        }
+        Value::Number(_) if is_secret => hidden.push(value.to_json()),
         Value::Object(fields) => {
             for (name, value) in fields.iter() {
                 collect_hidden(value, is_secret || SECRETS.contains(&&**name), hidden);
@@ -200,6 +209,36 @@ fn hide(line: String, text: &String) -> String {
         Some(field) => format!("{field}: …"),
         None => line,
     }
+}
+
+/// The ends of names of fields that are secret anywhere, such as the key of a model in a line beside the servers.
+const SECRET_NAMES: &[&str] = &[
+    "apikey",
+    "token",
+    "secret",
+    "password",
+    "passphrase",
+    "authorization",
+    "privatekey",
+];
+
+/// Hides the value of a field with such a name that begins a line.
+fn conceal(line: String) -> String {
+    let Some(at) = line.find([':', '=']) else {
+        return line;
+    };
+    let name: String = line[..at]
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .collect();
+    let name = name.to_ascii_lowercase();
+    let value = line[at + 1..].trim();
+    let is_shown = value.is_empty() || value.contains('…') || value.starts_with(['{', '[']);
+    if is_shown || !SECRET_NAMES.iter().any(|word| name.ends_with(word)) {
+        return line;
+    }
+    let comma = if value.ends_with(',') { "," } else { "" };
+    format!("{} …{comma}", &line[..=at])
 }
 
 /// Variables that only a client can fill in.

@@ -144,10 +144,19 @@ pub(crate) fn of_entry(server: &str, entry: &Value, file: &str, is_own: bool) ->
     let field = "default_tools_approval_mode";
     rules.extend(approval(field, entry.get(field), "*"));
     let tools = entry.get("tools").and_then(Value::as_object);
+    // Where all tools need no approval, one of another mode does.
+    let default = entry.get("default_tools_approval_mode");
+    let approves = default.and_then(Value::as_text) == Some("approve");
     for (tool, settings) in tools.into_iter().flatten() {
         let field = "approval_mode";
         let written = format!("tools.{tool}.{field}");
-        rules.extend(approval(&written, settings.get(field), tool));
+        let mode = settings.get(field);
+        let of_tool = approval(&written, mode, tool);
+        let is_stricter = approves && of_tool.is_none();
+        rules.extend(of_tool);
+        if let Some(word) = mode.and_then(Value::as_text).filter(|_| is_stricter) {
+            rules.push(rule(RuleList::Ask, tool, format!("{written}: {word}")));
+        }
     }
     rules
 }

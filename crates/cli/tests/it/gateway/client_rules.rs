@@ -234,6 +234,19 @@ async fn a_run_belongs_to_the_client_that_started_it() {
 }
 
 #[tokio::test]
+async fn another_client_that_resumes_a_run_drops_none_of_its_approvals() {
+    let scene = Scene::governed(RULES, |_| {});
+    let waiting = call(&scene, &ada(), "execute_plan", plan(&["echo"])).await;
+    assert_eq!(waiting["structuredContent"]["status"], "waiting");
+    let run = json!({"run": run_of(&waiting)});
+    let resumed = call(&scene, &named("token:help"), "resume_plan", run).await;
+    assert_eq!(
+        resumed["structuredContent"]["status"], "waiting",
+        "{resumed}"
+    );
+}
+
+#[tokio::test]
 async fn tools_of_servers_that_pass_through_are_narrowed_as_well() {
     let scene = Scene::governed(RULES, |settings| settings.mode = GatewayMode::Plain);
     let allows = |client: &GatewayClient, tool: &str| {

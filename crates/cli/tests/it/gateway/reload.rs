@@ -28,6 +28,12 @@ fn write(behind: &Behind, servers: &Value) {
     fs::write(behind.folder().join("mcp.json"), text).unwrap();
 }
 
+/// Writes the file, and trusts it as a person does who has seen its changes.
+fn write_trusted(behind: &Behind, servers: &Value) {
+    write(behind, servers);
+    behind.run(&["trust", "mcp.json"]);
+}
+
 fn tools(client: &mut WireClient) -> Vec<String> {
     let listed = client.request("tools/list", json!({}));
     let tools = listed["result"]["tools"].as_array().unwrap();
@@ -60,7 +66,7 @@ fn servers_come_change_and_go_while_the_gateway_runs() {
     let has = |tools: &[String], name: &str| tools.iter().any(|tool| tool == name);
 
     // One more, and another one in place of the fake.
-    write(
+    write_trusted(
         &behind,
         &json!({
             "time": real("time", &["--local-timezone", "UTC"]),
@@ -79,7 +85,7 @@ fn servers_come_change_and_go_while_the_gateway_runs() {
 
     // A text that is no JSON changes nothing, whatever was before it.
     fs::write(behind.folder().join("mcp.json"), "{\"mcpServers\": {").unwrap();
-    write(&behind, &json!({"one": fake(&json!({"name": "second"}))}));
+    write_trusted(&behind, &json!({"one": fake(&json!({"name": "second"}))}));
     wait_for(&mut client, &|tools| tools == ["second"]);
 }
 
@@ -107,7 +113,7 @@ fn a_run_keeps_the_servers_that_it_began_with() {
     recorder.message("tools/call");
     // Its tool is another one now, and so is its process.
     let new = json!({"name": "after", "description": "Another.", "annotations": {"destructiveHint": true}, "does": {"text": "new"}});
-    write(&behind, &json!({ "one": fake(&new) }));
+    write_trusted(&behind, &json!({ "one": fake(&new) }));
     wait_for(&mut client, &|tools| !tools.contains(&"slow".to_owned()));
     let called = client.request("tools/call", json!({"name": "after", "arguments": {}}));
     assert!(called.to_string().contains("\"new\""), "{called}");

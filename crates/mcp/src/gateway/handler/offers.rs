@@ -51,10 +51,19 @@ impl GatewayHandler {
         let result = if self.gateway.host.owns(&client, &name) {
             self.call_host_tool(&client, &context, request).await?
         } else {
-            let tool = |listing: &OfferListing| listing.tool(&name);
             let host = &self.gateway.host;
-            let is_known = |found: &Result<Offer<Tool>, _>| !matches!(found, Ok(offer) if !host.knows(&client, &offer.item));
-            let found = self.gateway.find(&client, tool).await.filter(is_known);
+            // A tool that is unknown to the client is neither found nor named, and is waited for like any other unknown name.
+            let tool = |listing: &OfferListing| match listing.tool(&name)? {
+                Ok(offer) => host.knows(&client, &offer.item).then_some(Ok(offer)),
+                Err(mut ambiguous) => {
+                    ambiguous.names.retain(|one| match listing.tool(one) {
+                        Some(Ok(offer)) => host.knows(&client, &offer.item),
+                        Some(Err(_)) | None => true,
+                    });
+                    (!ambiguous.names.is_empty()).then_some(Err(ambiguous))
+                }
+            };
+            let found = self.gateway.find(&client, tool).await;
             let offer = self.resolve_offer(found, "tool", &name)?;
             self.gateway.host.allows(&client, &offer.item)?;
             self.call_server_tool(&client, &context, request, offer)

@@ -90,7 +90,8 @@ impl TryFrom<String> for ClientSelector {
 
     fn try_from(text: String) -> Result<Self, String> {
         let known = match text.split_once(':') {
-            Some((_, "")) => None,
+            // Nobody would have such a name, so the table would narrow nothing.
+            Some((_, name)) if name.is_empty() || name.trim() != name => None,
             Some(("token", name)) => Some(Self::Name(ClientName::Token(name.into()))),
             Some(("subject", name)) => Some(Self::Name(ClientName::Subject(name.into()))),
             Some(("group", name)) => Some(Self::Group(name.into())),

@@ -252,6 +252,14 @@ fn runs_of_others_are_shown_by_the_user_alone() {
 fn tables_that_select_nothing() {
     issues(
         Origin::User,
+        "[clients.b]\nwho = ['group: staff']\n",
+        &[
+            "mine.toml:1: `[clients.b]` selects no clients (write `who = [\"group:NAME\"]`, `token:NAME`, `subject:NAME`, `*` or `others`)",
+            "mine.toml:2: `group: staff` selects no clients (write `token:NAME`, `subject:NAME`, `group:NAME`, `*` or `others`)",
+        ],
+    );
+    issues(
+        Origin::User,
         "[clients.b]\nwho = ['ada']\n",
         &[
             "mine.toml:1: `[clients.b]` selects no clients (write `who = [\"group:NAME\"]`, `token:NAME`, `subject:NAME`, `*` or `others`)",

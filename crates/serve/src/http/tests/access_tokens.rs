@@ -311,6 +311,10 @@ async fn wrong_tokens_get_one_answer_and_the_log_has_the_reason() {
             signed(with(&good, "_claim_names", json!({"groups": "src1"}))),
         ),
         (
+            "its groups are elsewhere",
+            signed(with(&good, "hasgroups", json!(true))),
+        ),
+        (
             "it is bound to a key",
             signed(with(&good, "cnf", json!({"jkt": "x"}))),
         ),
@@ -354,6 +358,14 @@ async fn wrong_tokens_get_one_answer_and_the_log_has_the_reason() {
         (
             "its type is not that of an access token",
             headed("typ", json!("logout+jwt")),
+        ),
+        (
+            "its type is not that of an access token",
+            signed(with(&good, "typ", json!("ID"))),
+        ),
+        (
+            "its type is not that of an access token",
+            signed(with(&good, "at_hash", json!("x"))),
         ),
         ("it has critical extensions", headed("crit", json!(["exp"]))),
     ];

@@ -69,6 +69,52 @@ fn toml() {
 }
 
 #[test]
+fn comments_above_a_server_stay_if_nothing_takes_its_place() {
+    let text = "[mcp_servers.planwright]\ncommand = \"p\"\n\n# Mine.\n\n[mcp_servers.git]\ncommand = \"g\"\n";
+    for (rest, expected) in [
+        (
+            "",
+            "[mcp_servers.planwright]\ncommand = \"p\"\n\n# Mine.\n\n",
+        ),
+        (
+            "\n[z]\n",
+            "[mcp_servers.planwright]\ncommand = \"p\"\n\n# Mine.\n\n[z]\n",
+        ),
+    ] {
+        let mut list = open(ListSyntax::Toml, "mcp_servers", &format!("{text}{rest}"));
+        list.remove(1);
+        assert_eq!(list.text(), expected);
+    }
+}
+
+#[test]
+fn line_ends_and_the_byte_order_mark_stay() {
+    for (syntax, text) in [
+        (
+            ListSyntax::Toml,
+            "\u{feff}# Mine.\r\na = 1\r\n\r\n[e.git]\r\ncommand = \"g\"\r\n",
+        ),
+        (
+            ListSyntax::Yaml,
+            "a: 1\r\ne:\r\n  git:\r\n    command: g\r\n",
+        ),
+    ] {
+        let mut list = open(syntax, "e", text);
+        assert_eq!(list.text(), text);
+        let fragment = list.remove(0);
+        let entry = Value::object([("command", Value::from("planwright"))]);
+        let gateway = list.format("gateway", &entry, Some(&fragment));
+        list.insert(0, &gateway).unwrap();
+        let changed = list.text();
+        assert_eq!(
+            changed.matches('\n').count(),
+            changed.matches("\r\n").count(),
+            "{changed:?}"
+        );
+    }
+}
+
+#[test]
 fn yaml() {
     check(
         ListSyntax::Yaml,
@@ -81,6 +127,17 @@ fn yaml() {
         "mcpServers",
         "mcpServers:\n- name: git\n  command: g\n- # second\n  name: time\n  command: t\n",
         "mcpServers:\n- name: gateway\n  command: \"planwright\"\n  args:\n    - \"serve\"\n- # second\n  name: time\n  command: t\n",
+    );
+}
+
+#[test]
+fn a_line_of_a_text_is_no_comment_of_the_next_server() {
+    let text = "e:\n  inner:\n    code: |\n      run()\n      # The end.\n  # Git.\n  git:\n    command: g\n";
+    let mut list = open(ListSyntax::Yaml, "e", text);
+    assert_eq!(list.remove(1), "  # Git.\n  git:\n    command: g\n");
+    assert_eq!(
+        list.text(),
+        "e:\n  inner:\n    code: |\n      run()\n      # The end.\n"
     );
 }
 

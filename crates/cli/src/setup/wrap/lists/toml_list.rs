@@ -6,9 +6,16 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, Key, Table, TableLike};
 use super::server_list::ServerList;
 use crate::setup::wrap::edit::EditError;
 
+/// The byte order mark, with which some editors begin a file.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
 /// The table at a path of a document.
 #[derive(Clone, Debug)]
 pub(crate) struct TomlList {
+    /// True if the text begins with a byte order mark, which the document does not keep.
+    has_mark: bool,
+    /// True if all lines end with CRLF, which the document does not keep.
+    has_crlf: bool,
     document: DocumentMut,
     path: Vec<String>,
     /// The first position of a removed server among the tables of the file.
@@ -22,7 +29,11 @@ pub(crate) struct TomlList {
 impl TomlList {
     /// Finds the table at `path` in `text`.
     pub(crate) fn find(text: &str, path: &[&str]) -> Result<Option<Self>, EditError> {
-        let document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
+        let body = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+        let crlf = body.matches("\r\n").count();
+        let has_crlf = crlf > 0 && crlf == body.matches('\n').count();
+        let lines = body.replace("\r\n", "\n");
+        let document: DocumentMut = lines.parse().map_err(|error: toml_edit::TomlError| {
             let message = error
                 .message()
                 .lines()
@@ -32,6 +43,8 @@ impl TomlList {
             EditError::malformed("TOML", &message)
         })?;
         let mut list = Self {
+            has_mark: body.len() < text.len(),
+            has_crlf,
             document,
             path: path.iter().map(|name| (*name).to_owned()).collect(),
             position: None,
@@ -169,8 +182,62 @@ impl ServerList for TomlList {
     }
 
     fn text(&self) -> String {
-        self.document.to_string()
+        let mut document = self.document.clone();
+        if !self.comments.trim().is_empty() {
+            // Nothing took the place of the server below them, so they stand above what follows.
+            let mut positions = Vec::new();
+            collect_positions(document.as_table(), &mut positions);
+            positions.retain(|at| Some(*at) > self.position);
+            let next = positions.into_iter().min();
+            let is_placed =
+                next.is_some_and(|next| put_above(document.as_table_mut(), next, &self.comments));
+            if !is_placed {
+                let trailing = document.trailing().as_str().unwrap_or_default().to_owned();
+                document.set_trailing(format!("{}{trailing}", self.comments));
+            }
+        }
+        let mut text = document.to_string();
+        if self.has_crlf {
+            text = text.replace('\n', "\r\n");
+        }
+        if self.has_mark {
+            text.insert(0, BYTE_ORDER_MARK);
+        }
+        text
     }
+}
+
+/// Collects the positions of a table and of all tables in it that have a header.
+fn collect_positions(table: &Table, positions: &mut Vec<isize>) {
+    positions.extend(table.position().filter(|_| !table.is_implicit()));
+    for (_, item) in table.iter() {
+        match item {
+            Item::Table(inner) => collect_positions(inner, positions),
+            Item::ArrayOfTables(tables) => {
+                for inner in tables.iter() {
+                    collect_positions(inner, positions);
+                }
+            }
+            Item::None | Item::Value(_) => {}
+        }
+    }
+}
+
+/// Puts comments above the table at a position. Returns false if there is none.
+fn put_above(table: &mut Table, position: isize, comments: &str) -> bool {
+    if table.position() == Some(position) && !table.is_implicit() {
+        let own = table.decor().prefix().and_then(|prefix| prefix.as_str());
+        let own = own.unwrap_or_default().trim_start_matches('\n').to_owned();
+        table.decor_mut().set_prefix(format!("{comments}{own}"));
+        return true;
+    }
+    table.iter_mut().any(|(_, item)| match item {
+        Item::Table(inner) => put_above(inner, position, comments),
+        Item::ArrayOfTables(tables) => tables
+            .iter_mut()
+            .any(|inner| put_above(inner, position, comments)),
+        Item::None | Item::Value(_) => false,
+    })
 }
 
 /// Gives a table and all tables in it one position, at which they keep their order.

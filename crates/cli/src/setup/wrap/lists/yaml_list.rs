@@ -17,6 +17,8 @@ pub(crate) struct YamlList {
     form: ListForm,
     /// The number of spaces before each server.
     indent: usize,
+    /// True if all lines end with CRLF.
+    has_crlf: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -104,13 +106,18 @@ impl YamlList {
         let end = end_of_last(lines, starts.last().copied().unwrap_or_default(), indent);
         // The comments directly above a server belong to it.
         let first_line = |start: usize| {
-            let is_comment = |line: &usize| lines[*line].trim_start().starts_with('#');
+            // A line that is indented further is a part of the server above: a comment of it, or a line of a text in it.
+            let is_comment = |line: &usize| {
+                indent_of(lines[*line]) <= indent && lines[*line].trim_start().starts_with('#')
+            };
             let above = (0..start).rev().take_while(is_comment);
             above.last().unwrap_or(start)
         };
         let mut firsts: Vec<usize> = starts.iter().map(|start| first_line(*start)).collect();
         let head = lines[..firsts.first().copied().unwrap_or(end)].concat();
         firsts.push(end);
+        let mut ended = lines.iter().filter(|line| line.ends_with('\n'));
+        let has_crlf = lines.len() > 1 && ended.all(|line| line.ends_with("\r\n"));
         let servers = children.into_iter().zip(firsts.windows(2));
         let servers = servers.map(|((name, _, node), bounds)| YamlServer {
             name,
@@ -123,6 +130,7 @@ impl YamlList {
             foot: lines[end..].concat(),
             form,
             indent,
+            has_crlf,
         }
     }
 
@@ -178,7 +186,12 @@ impl ServerList for YamlList {
             (true, ListForm::Named) => format!("{}{{}}\n", " ".repeat(self.indent.max(2))),
             (true, ListForm::Listed) => format!("{}[]\n", " ".repeat(self.indent.max(2))),
         };
-        format!("{}{servers}{empty}{}", self.head, self.foot)
+        let text = format!("{}{servers}{empty}{}", self.head, self.foot);
+        if self.has_crlf {
+            text.replace("\r\n", "\n").replace('\n', "\r\n")
+        } else {
+            text
+        }
     }
 }
 
