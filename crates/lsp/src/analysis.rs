@@ -1,18 +1,18 @@
-//! What is known about the plan in a text: diagnostics, types, labels.
+//! The analysis of a text: the plan in it, its diagnostics, types and labels.
 
 use std::ops::Range;
 
-use planwright::core::check::{Inspection, StepTypes};
+use planwright::core::check::{PlanInspection, StepTypes};
 use planwright::core::{Place, Plan, PointerSegment, Sources};
 use planwright::dialects::{ParseResult, ReadOptions, parse};
 use planwright::loaded_plan::LoadedPlan;
 
-use crate::occurrences::{Occurrence, occurrences};
+use crate::occurrences::{StepOccurrence, occurrences};
 use crate::server::PlanTools;
 
 /// A text as it was read and checked.
 #[derive(Debug)]
-pub(crate) struct Analysis {
+pub(crate) struct TextAnalysis {
     pub(crate) loaded: LoadedPlan,
     /// The plan, if the text is one.
     pub(crate) plan: Option<AnalyzedPlan>,
@@ -22,12 +22,12 @@ pub(crate) struct Analysis {
 #[derive(Debug)]
 pub(crate) struct AnalyzedPlan {
     pub(crate) plan: Plan,
-    pub(crate) inspection: Inspection,
+    pub(crate) inspection: PlanInspection,
     /// The places at which the text names steps.
-    pub(crate) occurrences: Vec<Occurrence>,
+    pub(crate) occurrences: Vec<StepOccurrence>,
 }
 
-impl Analysis {
+impl TextAnalysis {
     /// Reads and checks `text`, which diagnostics call `name`.
     pub(crate) fn new(name: &str, text: &str, tools: &PlanTools) -> Self {
         let result = read(name, text);

@@ -10,7 +10,7 @@ use crate::occurrences::expressions;
 
 /// The place of the cursor.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Cursor {
+pub(crate) enum EditCursor {
     /// In a reference.
     Expression {
         /// The expression up to the cursor, without the backslashes of JSON.
@@ -20,7 +20,7 @@ pub(crate) enum Cursor {
         /// The path of the value that contains the reference.
         path: Vec<PointerSegment>,
     },
-    /// Where a key of an object is written.
+    /// At a key of an object.
     Key {
         /// The path of the object.
         object: Vec<PointerSegment>,
@@ -31,7 +31,7 @@ pub(crate) enum Cursor {
         /// True if the key has an opening quote already.
         is_quoted: bool,
     },
-    /// Where a value is written.
+    /// At a value.
     Value {
         /// The path of the value.
         path: Vec<PointerSegment>,
@@ -40,12 +40,12 @@ pub(crate) enum Cursor {
         /// True if the value has an opening quote already.
         is_quoted: bool,
     },
-    /// In lines: where the name of a tool is written.
+    /// In lines: at the name of a tool.
     ToolName {
         /// The bytes of the name so far.
         word: Range<usize>,
     },
-    /// In lines: where the name of an argument is written.
+    /// In lines: at the name of an argument.
     Argument {
         /// The tool of the line.
         tool: String,
@@ -59,7 +59,7 @@ pub(crate) enum Cursor {
 /// The cursor, and the tool of the step that contains it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CursorPlace {
-    pub(crate) cursor: Cursor,
+    pub(crate) cursor: EditCursor,
     /// The name of the tool, as the step writes it.
     pub(crate) tool: Option<String>,
     /// The id of the step.
@@ -264,16 +264,16 @@ fn in_object(
     });
     let is_key = frame.is_object && frame.segment.is_none();
     let cursor = if is_key {
-        Cursor::Key {
+        EditCursor::Key {
             object: path,
             present: frame.keys.clone(),
             word: token.span.start..offset,
             is_quoted: token.is_quoted,
         }
     } else if let Some((before, word)) = expression_at(text, &token.span, offset) {
-        Cursor::Expression { before, word, path }
+        EditCursor::Expression { before, word, path }
     } else {
-        Cursor::Value {
+        EditCursor::Value {
             path,
             word: token.span.start..offset,
             is_quoted: token.is_quoted,
@@ -368,7 +368,7 @@ pub(crate) fn in_lines(text: &str, offset: usize) -> Option<CursorPlace> {
     let Some(opening) = opening else {
         let word = written.trim_start();
         return Some(CursorPlace {
-            cursor: Cursor::ToolName {
+            cursor: EditCursor::ToolName {
                 word: offset - word.len()..offset,
             },
             tool: None,
@@ -395,8 +395,8 @@ pub(crate) fn in_lines(text: &str, offset: usize) -> Option<CursorPlace> {
                 None => {
                     let word = written.trim_start();
                     let cursor = match expression_at(text, &(segment..end), offset) {
-                        Some((before, word)) => Cursor::Expression { before, word, path },
-                        None => Cursor::Argument {
+                        Some((before, word)) => EditCursor::Expression { before, word, path },
+                        None => EditCursor::Argument {
                             tool: tool.clone(),
                             present,
                             word: offset - word.len()..offset,
@@ -411,10 +411,10 @@ pub(crate) fn in_lines(text: &str, offset: usize) -> Option<CursorPlace> {
                     path.push(PointerSegment::Key(name.into()));
                     let value = segment + equals + 1;
                     let cursor = match expression_at(text, &(value..end), offset) {
-                        Some((before, word)) => Cursor::Expression { before, word, path },
+                        Some((before, word)) => EditCursor::Expression { before, word, path },
                         None => {
                             let word = text.get(value..offset)?.trim_start();
-                            Cursor::Value {
+                            EditCursor::Value {
                                 path,
                                 is_quoted: word.starts_with('"'),
                                 word: offset - word.trim_start_matches('"').len()..offset,
@@ -451,7 +451,7 @@ fn expression_in_line(
 ) -> Option<CursorPlace> {
     let (before, word) = expression_at(text, &span, offset)?;
     Some(CursorPlace {
-        cursor: Cursor::Expression { before, word, path },
+        cursor: EditCursor::Expression { before, word, path },
         tool: None,
         step,
     })
@@ -553,14 +553,14 @@ mod tests {
             pointer
         };
         let mut line = match cursor {
-            Cursor::Expression { before, word, path } => {
+            EditCursor::Expression { before, word, path } => {
                 format!(
                     "expression `{before}`, word `{}`, at {}",
                     &text[word],
                     pointer(&path)
                 )
             }
-            Cursor::Key {
+            EditCursor::Key {
                 object,
                 present,
                 word,
@@ -571,7 +571,7 @@ mod tests {
                 if is_quoted { " in quotes" } else { "" },
                 pointer(&object)
             ),
-            Cursor::Value {
+            EditCursor::Value {
                 path,
                 word,
                 is_quoted,
@@ -581,8 +581,8 @@ mod tests {
                 if is_quoted { " in quotes" } else { "" },
                 pointer(&path)
             ),
-            Cursor::ToolName { word } => format!("tool `{}`", &text[word]),
-            Cursor::Argument {
+            EditCursor::ToolName { word } => format!("tool `{}`", &text[word]),
+            EditCursor::Argument {
                 tool,
                 present,
                 word,

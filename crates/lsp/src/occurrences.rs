@@ -10,7 +10,7 @@ use crate::analysis::{part, span};
 
 /// A place at which the text names a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Occurrence {
+pub(crate) struct StepOccurrence {
     /// The step.
     pub(crate) step: StepId,
     /// The bytes of the name.
@@ -20,14 +20,14 @@ pub(crate) struct Occurrence {
 }
 
 /// Returns the places at which `text`, the source of `plan`, names its steps, in the order of the text.
-pub(crate) fn occurrences(plan: &Plan, text: &str) -> Vec<Occurrence> {
+pub(crate) fn occurrences(plan: &Plan, text: &str) -> Vec<StepOccurrence> {
     let mut found = Vec::new();
     for step in &plan.steps {
         let id = [PointerSegment::Key("id".into())];
         if let Some(id) = part(plan, step.place, &id)
             && let Some(span) = name_within(text, id, &step.id)
         {
-            found.push(Occurrence {
+            found.push(StepOccurrence {
                 step: step.id.clone(),
                 span,
                 is_definition: true,
@@ -36,7 +36,7 @@ pub(crate) fn occurrences(plan: &Plan, text: &str) -> Vec<Occurrence> {
         for name in &step.after {
             let place = span(&plan.sources, name.place);
             if let Some(span) = place.and_then(|place| name_within(text, place, &name.text)) {
-                found.push(Occurrence {
+                found.push(StepOccurrence {
                     step: StepId::new(name.text.clone()),
                     span,
                     is_definition: false,
@@ -77,7 +77,7 @@ pub(crate) fn occurrences(plan: &Plan, text: &str) -> Vec<Occurrence> {
         names.dedup();
         for (step, span) in names_in_references(text, start..end, &names) {
             if seen.insert((span.start, span.end)) {
-                found.push(Occurrence {
+                found.push(StepOccurrence {
                     step: step.clone(),
                     span,
                     is_definition: false,

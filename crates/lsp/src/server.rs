@@ -29,14 +29,14 @@ use planwright::dialects::native;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::analysis::{Analysis, AnalyzedPlan};
+use crate::analysis::{AnalyzedPlan, TextAnalysis};
 use crate::cursor::{CursorPlace, in_json, in_lines};
 use crate::document::{ColumnUnit, TextDocument};
 use crate::features::completion::{CompletionContext, complete};
 use crate::features::hover::hover;
 use crate::features::{actions, navigation};
 
-/// What plans are checked against.
+/// The tools and the policy that plans are checked against.
 #[derive(Clone, Debug, Default)]
 pub struct PlanTools {
     /// The tools.
@@ -178,7 +178,7 @@ struct OpenText {
     document: TextDocument,
     version: i32,
     /// The analysis of this version; `None` if the text has changed since.
-    analysis: Option<Analysis>,
+    analysis: Option<TextAnalysis>,
     /// The analysis of the last version that was a plan, for completion in a text that is not one at the moment.
     last_plan: Option<AnalyzedPlan>,
     /// True if the diagnostics of this version were sent.
@@ -579,7 +579,7 @@ impl OpenText {
 
     fn analyze(&mut self, tools: &PlanTools) {
         if self.analysis.is_none() {
-            self.analysis = Some(Analysis::new("plan", self.document.text(), tools));
+            self.analysis = Some(TextAnalysis::new("plan", self.document.text(), tools));
         }
     }
 
@@ -593,7 +593,7 @@ impl OpenText {
     fn occurrence(
         &self,
         position: Position,
-    ) -> Option<(&AnalyzedPlan, &crate::occurrences::Occurrence)> {
+    ) -> Option<(&AnalyzedPlan, &crate::occurrences::StepOccurrence)> {
         let plan = self.analysis.as_ref()?.plan.as_ref()?;
         let found = navigation::occurrence_at(plan, self.document.offset(position))?;
         Some((plan, found))

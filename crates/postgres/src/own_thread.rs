@@ -12,14 +12,14 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::yield_now;
 use tokio_postgres::Client;
 
-use crate::server::{Driver, PostgresServer, within};
+use crate::server::{ConnectionDriver, PostgresServer, within};
 
 /// The driver of a connection. It must not be used in a task of a tokio runtime.
 pub(crate) struct OwnThread {
     /// `None` once this is dropped.
     runtime: Option<Runtime>,
     /// `None` once the connection is closed.
-    driver: RefCell<Option<Driver>>,
+    driver: RefCell<Option<ConnectionDriver>>,
 }
 
 impl OwnThread {

@@ -136,7 +136,8 @@ impl PostgresServer {
     /// Connects.
     pub(crate) fn connecting(
         &self,
-    ) -> impl Future<Output = Result<(Client, Driver), tokio_postgres::Error>> + Send + use<> {
+    ) -> impl Future<Output = Result<(Client, ConnectionDriver), tokio_postgres::Error>> + Send + use<>
+    {
         connect(self.config.clone(), self.tls.clone())
     }
 
@@ -264,12 +265,12 @@ impl Announcements {
 }
 
 /// A connection in progress: it must be driven for its client to get results.
-pub(crate) type Driver = futures::future::BoxFuture<'static, ()>;
+pub(crate) type ConnectionDriver = futures::future::BoxFuture<'static, ()>;
 
 async fn connect(
     config: Config,
     tls: MakeRustlsConnect,
-) -> Result<(Client, Driver), tokio_postgres::Error> {
+) -> Result<(Client, ConnectionDriver), tokio_postgres::Error> {
     let (client, connection) = config.connect(tls).await?;
     let driver = async move {
         // Its client gets the error, too.

@@ -23,7 +23,7 @@ pub(crate) async fn lsp(arguments: &LspArguments, printer: Printer) -> Result<Ex
     let (sender, tools) = crossbeam_channel::unbounded();
     let mut server = tokio::task::spawn_blocking(move || {
         let served = planwright_lsp::serve(&connection, &tools);
-        // The threads end once nobody can write any more.
+        // The threads end with the last sender.
         drop(connection);
         served
     });

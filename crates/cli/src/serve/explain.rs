@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use planwright::config::{ClientIdentity, ClientPolicy, ClientSelector, Config};
+use planwright::config::{AuthenticatedClient, ClientPolicy, ClientSelector, Config};
 use planwright::core::{Catalog, Tool};
 use planwright::format::SettingV1;
 use planwright::terminal_text;
@@ -77,7 +77,7 @@ pub(super) async fn explain(
 }
 
 /// Returns the client that a person means.
-fn identity(client: &str, config: &Config) -> Result<ClientIdentity, CommandError> {
+fn identity(client: &str, config: &Config) -> Result<AuthenticatedClient, CommandError> {
     if client.trim_start().starts_with('{') {
         let claims = serde_json::from_str(client).map_err(|error| {
             CommandError::new(format!("the claims are not JSON: {error}"))
@@ -92,7 +92,7 @@ fn identity(client: &str, config: &Config) -> Result<ClientIdentity, CommandErro
         });
     }
     match ClientSelector::try_from(client.to_owned()) {
-        Ok(ClientSelector::Name(name)) => Ok(ClientIdentity {
+        Ok(ClientSelector::Name(name)) => Ok(AuthenticatedClient {
             name,
             groups: Arc::default(),
         }),
@@ -102,7 +102,7 @@ fn identity(client: &str, config: &Config) -> Result<ClientIdentity, CommandErro
 }
 
 impl Explanation {
-    fn of(client: &ClientIdentity, config: &Config, catalog: &Catalog) -> Self {
+    fn of(client: &AuthenticatedClient, config: &Config, catalog: &Catalog) -> Self {
         let policy = config.client_policy(client);
         let configured = config.catalog_asking(catalog, |_| true);
         let tools = configured.tools().map(|tool| {

@@ -305,7 +305,8 @@ mod tests {
     }
 
     /// The settings that only the user's own file can have.
-    const OWN: [&str; 10] = [
+    const OWN: [&str; 11] = [
+        "serve.oauth",
         "flow.enabled",
         "flow.trusted",
         "flow.effects",

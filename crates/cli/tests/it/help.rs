@@ -24,6 +24,7 @@ fn commands_are_listed_by_subject() {
                    fix it
       flow         Show the origins of a plan's arguments: each guarded or leaving parameter, its
                    sources and paths
+      lsp          Help an editor with plans: a language server over standard input and output
       show         Draw a plan, or a stored run with the status of each step
       convert      Write a plan in another dialect, or report the parts that it cannot express
       save         Save a plan under a name, as its newest version

@@ -180,7 +180,7 @@ fn an_api_is_added_by_its_document() {
         "headers": {"Authorization": "Bearer ${SHOP_TOKEN:-none}"}
     });
     assert_eq!(file["mcpServers"]["shop"], expected);
-    let (exit, tools, error) = run(path, &["tools"]);
+    let (exit, tools, error) = run(path, &["tools", "--servers", "mcp.json"]);
     assert_eq!(exit, Some(0), "{error}");
     assert!(tools.contains("listOrders"), "{tools}");
     let (exit, _, error) = run(

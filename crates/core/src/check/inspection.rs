@@ -1,4 +1,4 @@
-//! What is known about a plan that somebody still writes: its diagnostics, the types of its values, the flow of its data.
+//! The inspection of a plan that is still being written: its diagnostics, the types of its values, the flow of its data.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::{Diagnostics, Object, Plan, StepId, Tool};
 
 /// The result of [`inspect`].
 #[derive(Clone, Debug)]
-pub struct Inspection {
+pub struct PlanInspection {
     /// All diagnostics.
     pub diagnostics: Diagnostics,
     /// The flow of data, for a plan without errors that is checked with a flow policy.
@@ -41,10 +41,10 @@ pub struct StepTypes {
 }
 
 /// Checks `plan` without its inputs, and returns everything that is known about it, also if it has errors.
-pub fn inspect(plan: Plan, context: &CheckContext<'_>) -> Inspection {
+pub fn inspect(plan: Plan, context: &CheckContext<'_>) -> PlanInspection {
     let (steps, slots) = types(plan.clone(), context);
     let (checked, diagnostics) = check_as(PlanRole::Template, plan, context);
-    Inspection {
+    PlanInspection {
         diagnostics,
         flow: checked.and_then(|plan| plan.flow().cloned()),
         steps,

@@ -78,7 +78,7 @@ impl<'a> Reporter<'a> {
         self.found.add_all(found);
     }
 
-    /// Adds the violations of the flow policy, which are worded when somebody reads them, and `more` diagnostics after them.
+    /// Adds the violations of the flow policy, which are worded when a caller reads them, and `more` diagnostics after them.
     pub(super) fn push_violations(&mut self, violations: Diagnostics, more: Vec<Diagnostic>) {
         self.found.violations = violations;
         self.found.after_violations = more;
@@ -208,7 +208,7 @@ impl DiagnosticBatch {
         self.shown
     }
 
-    /// Returns the diagnostics in the order of the text. Violations are worded when somebody reads the list.
+    /// Returns the diagnostics in the order of the text. Violations are worded when a caller reads the list.
     pub(super) fn finish_in_order(self) -> Diagnostics {
         let sorted = |mut batch: Self| {
             batch.add_violations();

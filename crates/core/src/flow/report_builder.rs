@@ -142,7 +142,7 @@ impl ReportBuilder<'_> {
     }
 }
 
-/// The words for violations, which are formed when somebody reads them: a plan may have a thousand.
+/// The words for violations, which are formed when a caller reads them: a plan may have a thousand.
 struct ViolationWords {
     parameters: Arc<Vec<FlowParameter>>,
     graph: Arc<FlowGraph>,

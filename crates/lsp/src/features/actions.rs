@@ -7,7 +7,7 @@ use planwright::core::{Diagnostic, Severity, Span};
 use planwright::fixes::fixed_text;
 use planwright::loaded_plan::LoadedPlan;
 
-use crate::analysis::{Analysis, read};
+use crate::analysis::{TextAnalysis, read};
 use crate::document::TextDocument;
 use crate::server::PlanTools;
 
@@ -16,7 +16,7 @@ const PAGES: &str = "https://github.com/planwright/planwright/blob/main/docs/cod
 
 /// Returns the diagnostics of a text.
 pub(crate) fn diagnostics(
-    analysis: &Analysis,
+    analysis: &TextAnalysis,
     document: &TextDocument,
 ) -> Vec<lsp_types::Diagnostic> {
     let found = analysis.loaded.diagnostics.iter();
@@ -62,7 +62,7 @@ fn shown(diagnostic: &Diagnostic, document: &TextDocument) -> lsp_types::Diagnos
 
 /// Returns the fixes of the diagnostics that touch the bytes of `within`, and one for all fixes of the text.
 pub(crate) fn actions(
-    analysis: &Analysis,
+    analysis: &TextAnalysis,
     document: &TextDocument,
     uri: &Uri,
     within: Span,

@@ -15,11 +15,11 @@ use super::hover::tool_text;
 use super::paths::{TrailingPath, fields, is_word};
 use super::shown_type::shown_type;
 use crate::analysis::AnalyzedPlan;
-use crate::cursor::{Cursor, CursorPlace};
+use crate::cursor::{CursorPlace, EditCursor};
 use crate::document::TextDocument;
 use crate::server::PlanTools;
 
-/// What completion can see besides the place of the cursor.
+/// The context of a completion, besides the place of the cursor.
 pub(crate) struct CompletionContext<'a> {
     pub(crate) document: &'a TextDocument,
     pub(crate) tools: &'a PlanTools,
@@ -35,16 +35,16 @@ pub(crate) fn complete(
     context: &CompletionContext<'_>,
 ) -> Vec<CompletionItem> {
     match &place.cursor {
-        Cursor::Expression { before, word, .. } => {
+        EditCursor::Expression { before, word, .. } => {
             context.of_expression(before, word, place.step.as_deref())
         }
-        Cursor::ToolName { word } => context.tools(word, false),
-        Cursor::Argument {
+        EditCursor::ToolName { word } => context.tools(word, false),
+        EditCursor::Argument {
             tool,
             present,
             word,
         } => context.arguments(tool, present, word, |name| format!("{name}=")),
-        Cursor::Key {
+        EditCursor::Key {
             object,
             present,
             word,
@@ -62,7 +62,7 @@ pub(crate) fn complete(
                 _ => context.plan_fields(object, present, word, key),
             }
         }
-        Cursor::Value {
+        EditCursor::Value {
             path,
             word,
             is_quoted,
@@ -283,7 +283,7 @@ impl CompletionContext<'_> {
         items.collect()
     }
 
-    /// What continues an expression: a field of the path before the cursor, else a root, a function.
+    /// The continuations of an expression: a field of the path before the cursor, else a root, a function.
     fn of_expression(
         &self,
         before: &str,

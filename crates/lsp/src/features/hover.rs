@@ -13,7 +13,7 @@ use super::completion::schema_at;
 use super::paths::{TrailingPath, is_word};
 use super::shown_type::shown_type;
 use crate::analysis::{AnalyzedPlan, contains};
-use crate::cursor::{Cursor, CursorPlace};
+use crate::cursor::{CursorPlace, EditCursor};
 use crate::server::PlanTools;
 
 /// The number of sources of a value that are named.
@@ -41,7 +41,7 @@ pub(crate) fn hover(
     }
     let end = word_end(text, offset, is_word);
     let place = find(text, end)?;
-    if let Cursor::Expression { before, word, .. } = &place.cursor {
+    if let EditCursor::Expression { before, word, .. } = &place.cursor {
         return of_expression(before, word, plan, place.step.as_deref(), tools);
     }
     let end = word_end(text, offset, |other| {
@@ -50,21 +50,21 @@ pub(crate) fn hover(
     let place = find(text, end)?;
     let catalog = &tools.catalog;
     match &place.cursor {
-        Cursor::Value { path, word, .. } if ends_with(path, "tool") => {
+        EditCursor::Value { path, word, .. } if ends_with(path, "tool") => {
             let tool = tool_named(catalog, text.get(word.clone())?)?;
             Some((tool_text(catalog, tool), word.clone()))
         }
-        Cursor::ToolName { word } => {
+        EditCursor::ToolName { word } => {
             let tool = tool_named(catalog, text.get(word.clone())?)?;
             Some((tool_text(catalog, tool), word.clone()))
         }
-        Cursor::Argument { tool, word, .. } => {
+        EditCursor::Argument { tool, word, .. } => {
             let tool = tool_named(catalog, tool)?;
             let name = text.get(word.clone())?;
             let shown = parameter_text(tool, name, place.step.as_deref(), plan)?;
             Some((shown, word.clone()))
         }
-        Cursor::Key { object, word, .. } => {
+        EditCursor::Key { object, word, .. } => {
             let name = text.get(word.clone())?;
             let shown = match &place.tool {
                 Some(tool) if ends_with(object, "args") => parameter_text(
@@ -82,7 +82,7 @@ pub(crate) fn hover(
             };
             Some((shown, word.clone()))
         }
-        Cursor::Expression { .. } | Cursor::Value { .. } => None,
+        EditCursor::Expression { .. } | EditCursor::Value { .. } => None,
     }
 }
 

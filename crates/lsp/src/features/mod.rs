@@ -1,4 +1,4 @@
-//! What an editor shows and does.
+//! The features of an editor: what it shows and does with plans.
 
 pub(crate) mod actions;
 pub(crate) mod completion;

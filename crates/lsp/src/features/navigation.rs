@@ -7,7 +7,7 @@ use planwright::core::StepId;
 use planwright::core::plan::{Action, Plan, Source};
 
 use crate::analysis::{AnalyzedPlan, contains, read, span};
-use crate::occurrences::Occurrence;
+use crate::occurrences::StepOccurrence;
 
 /// A step of the outline.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,13 +37,13 @@ pub(crate) enum RenameError {
 }
 
 /// Returns the name of a step at the byte `offset`.
-pub(crate) fn occurrence_at(plan: &AnalyzedPlan, offset: usize) -> Option<&Occurrence> {
+pub(crate) fn occurrence_at(plan: &AnalyzedPlan, offset: usize) -> Option<&StepOccurrence> {
     let mut found = plan.occurrences.iter();
     found.find(|occurrence| contains(&occurrence.span, offset))
 }
 
 /// Returns the place of the id of a step.
-pub(crate) fn definition<'a>(plan: &'a AnalyzedPlan, step: &StepId) -> Option<&'a Occurrence> {
+pub(crate) fn definition<'a>(plan: &'a AnalyzedPlan, step: &StepId) -> Option<&'a StepOccurrence> {
     let mut found = plan.occurrences.iter();
     found.find(|occurrence| occurrence.is_definition && occurrence.step == *step)
 }
@@ -52,7 +52,7 @@ pub(crate) fn definition<'a>(plan: &'a AnalyzedPlan, step: &StepId) -> Option<&'
 pub(crate) fn references<'a>(
     plan: &'a AnalyzedPlan,
     step: &'a StepId,
-) -> impl Iterator<Item = &'a Occurrence> {
+) -> impl Iterator<Item = &'a StepOccurrence> {
     let found = plan.occurrences.iter();
     found.filter(move |occurrence| occurrence.step == *step)
 }
@@ -101,7 +101,7 @@ pub(crate) fn rename(
     if plan.plan.steps.iter().any(|other| *other.id == *name) {
         return Err(RenameError::Taken(name.to_owned()));
     }
-    let places: Vec<&Occurrence> = references(plan, step).collect();
+    let places: Vec<&StepOccurrence> = references(plan, step).collect();
     let mut renamed = String::with_capacity(text.len());
     let mut at = 0;
     for place in &places {

@@ -25,7 +25,7 @@ use super::external_values::{ConfigPlace, OutsideRules, SecretTables, ToolsByNam
 use super::flow::{FlowRules, FlowTable};
 use super::model::{ModelSettings, ModelTable};
 use super::serve::{
-    ClientIdentity, ClientPolicy, ClientRules, ClientTables, Retention, Serve, ServeTable,
+    AuthenticatedClient, ClientPolicy, ClientRules, ClientTables, Retention, Serve, ServeTable,
     StoreTable,
 };
 use super::setting::{ConfigText, List, Origin, line_of};
@@ -430,7 +430,7 @@ impl Config {
     }
 
     /// Returns the rules for a client of `serve --listen`, which narrow the rest of the configuration.
-    pub fn client_policy(&self, client: &ClientIdentity) -> ClientPolicy {
+    pub fn client_policy(&self, client: &AuthenticatedClient) -> ClientPolicy {
         ClientPolicy::of(&self.clients, client)
     }
 

@@ -21,7 +21,8 @@ pub use dates::{DatesSettings, FiscalYearNumber};
 pub use effective::{Config, ConfigIssue, ConfigSource, RunOverrides};
 pub use model::{ModelPrices, ModelSettings};
 pub use serve::{
-    ClientIdentity, ClientName, ClientPolicy, ClientRules, ClientSelector, OAuth, Retention, Serve,
+    AuthenticatedClient, ClientName, ClientPolicy, ClientRules, ClientSelector, OAuth, Retention,
+    Serve,
 };
 pub use setting::Origin;
 pub use stages::Stage;

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use planwright_core::check::{
-    CheckContext, CheckedPlan, Inspection, Library, Limits, Policy, check, check_without_inputs,
-    inspect,
+    CheckContext, CheckedPlan, Library, Limits, PlanInspection, Policy, check,
+    check_without_inputs, inspect,
 };
 use planwright_core::flow::{RecalledLabels, StepLabels};
 use planwright_core::plan::{
@@ -307,7 +307,7 @@ impl LoadedPlan {
 
     /// Like [`check_without_inputs`](Self::check_without_inputs), and returns everything that is known about the plan as well: `None` for a
     /// text that is no plan.
-    pub fn inspect(mut self, catalog: &Catalog, policy: &Policy) -> (Self, Option<Inspection>) {
+    pub fn inspect(mut self, catalog: &Catalog, policy: &Policy) -> (Self, Option<PlanInspection>) {
         let inspection = self.plan.clone().map(|plan| {
             let policy = self.limited(policy);
             inspect(plan, &self.context(catalog, &policy))

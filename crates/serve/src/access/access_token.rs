@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::claims::{Claims, claimed_identity, has_scopes};
 use super::identity::client_of_subject;
-use super::issuer::{Clock, IssuerKeys, NoKey};
+use super::issuer::{IssuerKeys, NoKey, WallClock};
 use super::signature;
 use crate::tokens::ServeError;
 
@@ -36,7 +36,7 @@ pub(crate) struct AccessTokens {
     oauth: OAuth,
     algorithms: Vec<Algorithm>,
     keys: IssuerKeys,
-    clock: Clock,
+    clock: WallClock,
     /// The clients that have shown a token, with their groups and the end of the token.
     recent: Mutex<HashMap<ClientId, (Groups, SystemTime)>>,
 }
@@ -65,7 +65,7 @@ impl AccessTokens {
     }
 
     /// Creates the checks with another clock.
-    pub(crate) fn with_clock(oauth: &OAuth, clock: Clock) -> Result<Self, ServeError> {
+    pub(crate) fn with_clock(oauth: &OAuth, clock: WallClock) -> Result<Self, ServeError> {
         signature::install();
         let keys = IssuerKeys::new(&oauth.issuer, oauth.keys_for, Arc::clone(&clock));
         let keys = keys.map_err(|error| {
@@ -157,7 +157,7 @@ impl AccessTokens {
     fn check(
         &self,
         claims: &Claims,
-    ) -> Result<(planwright::config::ClientIdentity, SystemTime), &'static str> {
+    ) -> Result<(planwright::config::AuthenticatedClient, SystemTime), &'static str> {
         let text = |name: &str| claims.get(name).and_then(Value::as_str);
         if text("iss") != Some(&*self.oauth.issuer) {
             return Err("it is of another issuer");

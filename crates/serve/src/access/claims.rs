@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use planwright::config::{ClientIdentity, ClientName, OAuth};
+use planwright::config::{AuthenticatedClient, ClientName, OAuth};
 use serde_json::{Map, Value};
 
 /// The claims of a token.
@@ -22,7 +22,7 @@ const MAX_GROUPS: usize = 1000;
 pub fn claimed_identity(
     claims: &Map<String, Value>,
     oauth: &OAuth,
-) -> Result<ClientIdentity, &'static str> {
+) -> Result<AuthenticatedClient, &'static str> {
     let subject = find(claims, &oauth.subject_claim).and_then(Value::as_str);
     let subject = subject
         .filter(|name| is_name(name))
@@ -50,7 +50,7 @@ pub fn claimed_identity(
     if groups.len() > MAX_GROUPS || !groups.iter().all(|group| is_name(group)) {
         return Err("its groups have no names, or there are too many");
     }
-    Ok(ClientIdentity {
+    Ok(AuthenticatedClient {
         name: ClientName::Subject(subject.into()),
         groups: groups.into(),
     })

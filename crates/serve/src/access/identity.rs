@@ -1,6 +1,6 @@
 //! Names of clients: between those that rules select and those that own runs.
 
-use planwright::config::{ClientIdentity, ClientName};
+use planwright::config::{AuthenticatedClient, ClientName};
 use planwright_mcp::gateway::{ClientId, GatewayClient};
 
 /// Returns the client with a token of that name.
@@ -24,8 +24,8 @@ pub(crate) fn name_of(client: &ClientId) -> Option<ClientName> {
 }
 
 /// Returns the identity that rules select a client by; `None` for the local user.
-pub(crate) fn identity_of(client: &GatewayClient) -> Option<ClientIdentity> {
-    Some(ClientIdentity {
+pub(crate) fn identity_of(client: &GatewayClient) -> Option<AuthenticatedClient> {
+    Some(AuthenticatedClient {
         name: name_of(&client.id)?,
         groups: client.groups.clone(),
     })

@@ -30,7 +30,7 @@ const MAX_DOCUMENT_BYTES: usize = 1024 * 1024;
 const MAX_TRIED_KEYS: usize = 8;
 
 /// The clock.
-pub(super) type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
+pub(super) type WallClock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 
 /// The keys of one issuer.
 pub(super) struct IssuerKeys {
@@ -39,7 +39,7 @@ pub(super) struct IssuerKeys {
     name: Arc<str>,
     keys_for: Duration,
     http: Client,
-    clock: Clock,
+    clock: WallClock,
     fetched: RwLock<Option<Arc<FetchedKeys>>>,
     /// The time of the latest attempt to fetch keys. Its holder makes one.
     last_attempt: Mutex<Option<SystemTime>>,
@@ -78,7 +78,11 @@ impl fmt::Debug for IssuerKeys {
 
 impl IssuerKeys {
     /// Creates the cache. Nothing is fetched before it is needed.
-    pub(super) fn new(issuer: &Arc<str>, keys_for: Duration, clock: Clock) -> Result<Self, String> {
+    pub(super) fn new(
+        issuer: &Arc<str>,
+        keys_for: Duration,
+        clock: WallClock,
+    ) -> Result<Self, String> {
         static TLS: std::sync::Once = std::sync::Once::new();
         TLS.call_once(|| {
             // Fails if the program has installed one already, which is used then.

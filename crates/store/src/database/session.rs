@@ -29,8 +29,8 @@ pub struct SqlStatement<'a> {
     pub params: Vec<SqlValue<'a>>,
     /// True if it is a query that has to find a row.
     pub is_required: bool,
-    /// True if it may be executed as one with other statements of the same text: it is required or inserts one row of `VALUES`, each
-    /// value of which is a parameter, and it neither reads nor changes what the others change.
+    /// True if it may be executed as one with other statements of the same text: it is required or inserts one row of
+    /// parameters with `VALUES`, and it neither reads nor changes what the others change.
     pub is_combinable: bool,
 }
 

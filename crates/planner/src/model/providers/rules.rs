@@ -62,9 +62,9 @@ pub(super) enum StreamEndRule {
 /// The messages in which results of calls are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ResultMessages {
-    /// One message for all results of a round.
+    /// A message for all results of a round.
     Together,
-    /// One message for each result.
+    /// A message for each result.
     Each,
 }
 

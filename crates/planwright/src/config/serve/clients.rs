@@ -78,7 +78,7 @@ pub enum ClientName {
 
 /// An authenticated client, as rules select it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClientIdentity {
+pub struct AuthenticatedClient {
     /// The name.
     pub name: ClientName,
     /// The groups that its access token states.
@@ -90,7 +90,7 @@ impl TryFrom<String> for ClientSelector {
 
     fn try_from(text: String) -> Result<Self, String> {
         let known = match text.split_once(':') {
-            // Nobody would have such a name, so the table would narrow nothing.
+            // No client would have such a name, so the table would narrow nothing.
             Some((_, name)) if name.is_empty() || name.trim() != name => None,
             Some(("token", name)) => Some(Self::Name(ClientName::Token(name.into()))),
             Some(("subject", name)) => Some(Self::Name(ClientName::Subject(name.into()))),
@@ -153,7 +153,7 @@ pub struct ClientRules {
 
 impl ClientRules {
     /// Returns true if the table selects a client by its name or by a group.
-    fn names(&self, client: &ClientIdentity) -> bool {
+    fn names(&self, client: &AuthenticatedClient) -> bool {
         self.who.iter().any(|selector| match selector {
             ClientSelector::Name(name) => *name == client.name,
             ClientSelector::Group(group) => client.groups.contains(group),
@@ -170,7 +170,7 @@ pub struct ClientPolicy {
 
 impl ClientPolicy {
     /// Returns the rules of `client`.
-    pub(in crate::config) fn of(all: &[Arc<ClientRules>], client: &ClientIdentity) -> Self {
+    pub(in crate::config) fn of(all: &[Arc<ClientRules>], client: &AuthenticatedClient) -> Self {
         let is_named = |origin: Origin| {
             let mut tables = all.iter().filter(|table| table.origin == origin);
             tables.any(|table| table.names(client))

@@ -6,7 +6,7 @@ mod oauth;
 
 #[cfg(test)]
 pub(super) use clients::ClientTable;
-pub use clients::{ClientIdentity, ClientName, ClientPolicy, ClientRules, ClientSelector};
+pub use clients::{AuthenticatedClient, ClientName, ClientPolicy, ClientRules, ClientSelector};
 pub(super) use clients::{
     ClientTables, add as add_clients, issues as client_issues, list as list_clients,
 };

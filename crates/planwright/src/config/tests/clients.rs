@@ -6,7 +6,7 @@ use planwright_core::Tool;
 use planwright_engine::Guards;
 
 use super::*;
-use crate::config::{ClientIdentity, ClientName, ClientPolicy};
+use crate::config::{AuthenticatedClient, ClientName, ClientPolicy};
 
 const OAUTH: &str = r#"
 [serve.oauth]
@@ -131,7 +131,7 @@ fn policy(user: &str, project: &str, name: ClientName, groups: &[&str]) -> (Conf
     let user = read(Origin::User, user).unwrap();
     let project = read(Origin::Project, project).unwrap();
     let config = Config::of([&user, &project]);
-    let policy = config.client_policy(&ClientIdentity {
+    let policy = config.client_policy(&AuthenticatedClient {
         name,
         groups: groups.iter().map(|group| Arc::from(*group)).collect(),
     });

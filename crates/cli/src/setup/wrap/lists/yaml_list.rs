@@ -70,10 +70,15 @@ impl YamlList {
             });
         }
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        // The parser reports a list of lines at its first item, so its dash has to be found.
+        let dash = match form {
+            ListForm::Named => None,
+            ListForm::Listed => dash_of(&lines, list.line, list.column),
+        };
         let opens = lines
             .get(list.line)
             .and_then(|line| line.chars().nth(list.column));
-        if matches!(opens, Some('{' | '[')) {
+        if dash.is_none() && matches!(opens, Some('{' | '[')) {
             if children.is_empty() {
                 return Ok(None);
             }
@@ -83,7 +88,8 @@ impl YamlList {
                     .to_owned(),
             });
         }
-        Ok(Some(Self::new(&lines, form, list.column, children)))
+        let indent = dash.map_or(list.column, |line| indent_of(lines[line]));
+        Ok(Some(Self::new(&lines, form, indent, children)))
     }
 
     fn new(
@@ -212,6 +218,16 @@ fn end_of_last(lines: &[&str], start: usize, indent: usize) -> usize {
 
 fn indent_of(line: &str) -> usize {
     line.len() - line.trim_start_matches(' ').len()
+}
+
+/// The last line up to `line` that begins with the dash of an item at `column`.
+fn dash_of(lines: &[&str], line: usize, column: usize) -> Option<usize> {
+    let above = (0..=line).rev().take_while(|at| {
+        let text = lines.get(*at).map_or("", |line| line.trim());
+        *at == line || text.is_empty() || text.starts_with(['#', '-'])
+    });
+    let mut dashes = above.filter(|at| lines.get(*at).is_some_and(|line| is_dash(line)));
+    dashes.find(|at| indent_of(lines[*at]) <= column)
 }
 
 fn is_dash(line: &str) -> bool {
