@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use planwright::core::PointerSegment;
 
-use crate::occurrences::expressions;
+use crate::occurrences::{expression_end, expressions};
 
 /// The place of the cursor.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -173,6 +173,15 @@ impl<'a> Scanner<'a> {
     /// Reads the token that begins with `character`.
     fn token(&self, character: char) -> Token {
         let text = self.text;
+        if text[self.at..].starts_with("${") {
+            // In lines, a reference may stand without quotes.
+            let end = expression_end(text, self.at + 2);
+            return Token {
+                span: self.at..(end + 1).min(text.len()),
+                is_quoted: false,
+                is_closed: true,
+            };
+        }
         if !matches!(character, '"' | '\'') {
             let rest = &text[self.at..];
             let end = rest.find(|other: char| {
@@ -628,6 +637,7 @@ mod tests {
                 "a = echo(message=${b.te|})",
                 "a = echo(message=\"to ${b.|",
                 "a = echo(message=${b}) {\"wh|",
+                "a = echo(message=${b}) {\"when\": ${b.| > 1}, \"note\": \"x\"}",
                 "a = echo(message=1)\nb = ${a.|}",
                 "a = echo(message=1)\nreturn ${a.|}",
                 "a = echo(\n  message=1,\n  o|",

@@ -149,7 +149,7 @@ pub(crate) fn expressions(text: &str) -> Vec<Range<usize>> {
 }
 
 /// The byte of the `}` that ends the expression which begins at `start`, or the end of the text.
-fn expression_end(text: &str, start: usize) -> usize {
+pub(crate) fn expression_end(text: &str, start: usize) -> usize {
     let mut depth = 0_usize;
     let mut quote = None;
     let mut escaped = false;

@@ -40,6 +40,10 @@ impl ReferenceNames<'_> {
             // A full stop or a quote may end a sentence. A word without a path may also be a price or a shell variable.
             let path = path.trim_end_matches(['.', '-', '*', '\'', '"', '[']);
             let is_whole = start == 0 && length == rest.len();
+            // In other dialects, which cannot escape it, `$2.50` or `$2.x` is text.
+            if !self.is_native && path.starts_with(|sign: char| sign.is_ascii_digit()) {
+                continue;
+            }
             // The name of a step is hardly that of a shell variable as well.
             let is_step = self.is_native
                 && path.len() > 1

@@ -108,7 +108,7 @@ async fn lists_that_change_are_listed_again() {
         ]);
         let upstreams = ready(script).await;
         let first = ChangeCounts {
-            states: 2,
+            states: 3,
             tools: 1,
             prompts: 1,
             resources: 1,
