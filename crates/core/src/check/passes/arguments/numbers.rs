@@ -16,9 +16,8 @@ impl ArgumentPass<'_> {
         (value, written): (&Value, &str),
     ) -> Diagnostic {
         let json = value.to_json();
-        if !matches!(value, Value::Number(_))
-            || Value::from_json(written).is_ok_and(|number| number != *value)
-        {
+        let is_written = || Value::from_json(written).is_ok_and(|number| number == *value);
+        if !matches!(value, Value::Number(_)) || !is_written() {
             return diagnostic;
         }
         let message = diagnostic.message.to_string();
