@@ -68,7 +68,7 @@ impl<'a> Typing<'a, '_> {
                 break;
             }
         }
-        // A plan may have a value that somebody changes before a run.
+        // A value of the plan itself may be changed before a run.
         let is_changeable = [(left_tree, left), (right_tree, right)]
             .into_iter()
             .any(|(tree, shape)| !is_literal(tree) && is_known_value(shape));

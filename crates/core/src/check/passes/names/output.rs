@@ -9,7 +9,7 @@ use crate::{Code, PointerSegment, Severity, Value};
 /// The maximum length of an output in advice, in bytes.
 const MAX_SHOWN: usize = 500;
 
-/// What a name in the output stands for.
+/// The meaning of a name in the output.
 enum Meaning {
     Step,
     /// A part of a step, with the last field of its path.
