@@ -20,10 +20,8 @@ impl ArgumentPass<'_> {
         if !matches!(value, Value::Number(_)) || !is_written() {
             return diagnostic;
         }
-        let message = diagnostic.message.to_string();
-        diagnostic.message = message
-            .replacen(&format!("`{json}`"), &format!("`{written}`"), 1)
-            .into();
+        let (canonical, spelt) = (format!("`{json}`"), format!("`{written}`"));
+        diagnostic.message = diagnostic.message.replacen(&canonical, &spelt, 1);
         let quoted = Value::text(written).to_json();
         let in_text = format!("\"{json}\"");
         if let Some(help) = &diagnostic.help
