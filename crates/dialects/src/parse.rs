@@ -8,8 +8,8 @@ use planwright_core::{Code, Diagnostic, Diagnostics, Plan, Span, TextEdit, Value
 use crate::choice::{choose, other_reading, parse_choice, parse_with};
 use crate::dialect::Dialect;
 use crate::document::{
-    Document, EnclosedPart, Enclosure, ItemKind, ReadLimits, Syntax, enclosed_parts, read,
-    read_lines, read_part, read_yaml, yaml_part,
+    Document, EnclosedPart, Enclosure, ItemKind, ReadLimits, Syntax, enclosed_parts, quote, read,
+    read_lines, read_part, read_yaml_without_holders, yaml_part,
 };
 use crate::foreign_text;
 use crate::foreign_text::advice::{Extent, advice};
@@ -235,15 +235,19 @@ fn yaml_plan(
     let start = part.start;
     let is_whole = part == (0..text.len());
     let spot = (options.name, options.base);
-    let document = read_yaml(text, part, spot, &options.limits).ok()?;
+    let (document, holders) = read_yaml_without_holders(text, part, spot, &options.limits).ok()?;
     // A quoted text is YAML, too. Its value as JSON is that text again, which the search for a reading would read without end.
     let is_plan = matches!(document.root.kind, ItemKind::List(_) | ItemKind::Object(_))
         && (is_dialect_chosen || choose(document.clone(), true).is_ok());
-    let message = if is_whole {
-        "the text is YAML, and is read as the equivalent JSON"
+    let mut message = if is_whole {
+        "the text is YAML, and is read as the equivalent JSON".to_owned()
     } else {
-        "only the block of YAML is read, as the equivalent JSON"
+        "only the block of YAML is read, as the equivalent JSON".to_owned()
     };
+    if !holders.is_empty() {
+        let keys: Vec<String> = holders.iter().map(|key| quote(key)).collect();
+        message += &format!(", without {}: only its anchors count", keys.join(", "));
+    }
     let note = Diagnostic::note(Code::ReadAs, message).at_span("", start..start);
     is_plan.then_some((document, note))
 }

@@ -97,6 +97,13 @@ impl<'a> Reporter<'a> {
         self.sources.descend(place, path)
     }
 
+    /// Returns the text at `place`, as it is written.
+    pub(super) fn written(&self, place: Place) -> Option<&'a str> {
+        let source = self.sources.source_of(place)?;
+        let span = source.span(place)?;
+        source.text().get(span.start..span.end)
+    }
+
     /// Returns the JSON pointer of `place`, for messages that name a second place.
     pub(super) fn pointer(&self, place: Place) -> Option<String> {
         self.sources.pointer(place)

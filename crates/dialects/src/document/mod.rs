@@ -27,7 +27,7 @@ pub(crate) use item::REDUCE_SIZE;
 pub(crate) use read::{LineValueReader, quoted_prefix};
 pub(crate) use scalar::{is_number, number_out_of_range};
 pub(crate) use syntax_errors::EXPECT_JSON;
-pub(crate) use yaml_reader::{read_yaml, yaml_part};
+pub(crate) use yaml_reader::{read_yaml, read_yaml_without_holders, yaml_part};
 
 #[cfg(test)]
 mod tests;

@@ -65,6 +65,30 @@ pub(crate) fn read_yaml(
     (name, base): (&str, u32),
     limits: &ReadLimits,
 ) -> Result<Document, Box<Diagnostic>> {
+    read_with_holders(text, part, (name, base), limits).map(|(document, _)| document)
+}
+
+/// Reads YAML like [`read_yaml`], without the fields at the top that only hold anchors, whose keys are returned as well.
+pub(crate) fn read_yaml_without_holders(
+    text: &str,
+    part: Range<usize>,
+    spot: (&str, u32),
+    limits: &ReadLimits,
+) -> Result<(Document, Vec<Arc<str>>), Box<Diagnostic>> {
+    let (mut document, holders) = read_with_holders(text, part, spot, limits)?;
+    if let ItemKind::Object(entries) = &mut document.root.kind {
+        entries.retain(|entry| !holders.contains(&entry.key));
+    }
+    Ok((document, holders))
+}
+
+/// Reads YAML, and finds the fields at the top that only hold anchors.
+fn read_with_holders(
+    text: &str,
+    part: Range<usize>,
+    (name, base): (&str, u32),
+    limits: &ReadLimits,
+) -> Result<(Document, Vec<Arc<str>>), Box<Diagnostic>> {
     let yaml = text.get(part.clone()).unwrap_or_default();
     let mut reader = YamlReader {
         source: SourceText::new(name, text, base),
@@ -73,6 +97,8 @@ pub(crate) fn read_yaml(
         values: 0,
         open: Vec::new(),
         anchors: HashMap::new(),
+        anchors_before: 0,
+        holders: Vec::new(),
         root: None,
     };
     for event in Parser::new_from_str(yaml) {
@@ -83,12 +109,13 @@ pub(crate) fn read_yaml(
     let Some(root) = reader.root else {
         return Err(problem("the text has no value", 0..0, "write a plan"));
     };
-    Ok(Document {
+    let document = Document {
         syntax: Syntax::Json,
         root,
         source: reader.source,
         limits: *limits,
-    })
+    };
+    Ok((document, reader.holders))
 }
 
 pub(super) fn problem(
@@ -142,6 +169,9 @@ impl ByteOffsets {
 /// The key whose object's fields belong to the object around it.
 const MERGE_KEY: &str = "<<";
 
+/// The beginnings of keys whose fields hold anchors by custom.
+const HOLDERS: [&str; 2] = ["x-", "."];
+
 /// The anchor id of values without an anchor, as the parser reports it.
 const NO_ANCHOR: usize = 0;
 
@@ -172,6 +202,10 @@ struct YamlReader<'a> {
     open: Vec<OpenContainer>,
     /// The values that aliases repeat, by the number of their anchor.
     anchors: HashMap<usize, Item>,
+    /// The number of anchors before the current field at the top.
+    anchors_before: usize,
+    /// The keys of the fields at the top that only hold anchors.
+    holders: Vec<Arc<str>>,
     root: Option<Item>,
 }
 
@@ -184,7 +218,9 @@ impl YamlReader<'_> {
         });
         let line = text.get(line_start..).unwrap_or_default();
         let line = line.lines().next().unwrap_or_default();
-        let help = if line.trim_start_matches(' ').starts_with('\t') {
+        let help = if error.info().contains("unknown anchor") {
+            "an alias such as `*name` repeats the value that `&name` marks, which must stand above it; a text that begins with `*` is written in quotes"
+        } else if line.trim_start_matches(' ').starts_with('\t') {
             "indent with blanks: YAML has no tabs there"
         } else {
             "put the whole text in double quotes if it has `: `, ` #`, or begins with a sign such as `{`, `[`, `*`, `@` or `%`"
@@ -332,6 +368,9 @@ impl YamlReader<'_> {
                 return Err(Box::new(diagnostic.help("leave one of them out")));
             }
             *key = Some((text, span));
+            if self.open.len() == 1 {
+                self.anchors_before = self.anchors.len();
+            }
         }
         Ok(())
     }
@@ -399,11 +438,16 @@ impl YamlReader<'_> {
         if anchor != NO_ANCHOR {
             self.anchors.insert(anchor, item.clone());
         }
+        let is_top = self.open.len() == 1;
+        let has_anchors = self.anchors.len() > self.anchors_before;
         match self.open.last_mut().map(|open| &mut open.kind) {
             None => self.root = Some(item),
             Some(OpenKind::List(items)) => items.push(item),
             Some(OpenKind::Object { entries, key, .. }) => {
                 if let Some((key, key_span)) = key.take() {
+                    if is_top && has_anchors && HOLDERS.iter().any(|start| key.starts_with(start)) {
+                        self.holders.push(Arc::clone(&key));
+                    }
                     entries.push(ItemEntry {
                         key,
                         key_span,

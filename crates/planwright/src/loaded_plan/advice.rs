@@ -174,7 +174,7 @@ fn advised_value(found: &Diagnostic, written: &str) -> Option<(Range<usize>, Str
         .split_once("`: ")
         .or_else(|| Some((advice.strip_suffix('`')?, "")))?;
     let json = match found.code {
-        Code::WrongFieldType => {
+        Code::WrongFieldType | Code::UnknownStep => {
             let (_, key) = found.pointer.rsplit_once('/')?;
             let json = advice.strip_prefix(&format!("\"{key}\": "))?;
             Value::from_json(&format!("{{\"{key}\": {json}}}")).ok()?;

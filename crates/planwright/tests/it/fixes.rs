@@ -210,3 +210,52 @@ fn a_plan_that_is_not_read_has_no_advice_about_order() {
     let mut orders = advice.filter(|help| help.contains("\"after\""));
     assert_eq!(orders.next(), None, "{found:#?}");
 }
+
+/// The digits of a number stay as they are written, a clock time is for people to choose, and an output with a part of a step becomes
+/// an object only if each name in it is clear.
+#[test]
+fn values_that_are_meant_are_written() {
+    let catalog = catalog();
+    let check = |(when, message, output): (&str, &str, &str),
+                 expected: Option<(&str, &str, &str)>| {
+        let text = |(when, message, output): (&str, &str, &str)| {
+            let now = r#"{"id": "now", "tool": "get_current_time", "args": {"timezone": "UTC"}}"#;
+            let say = format!(
+                r#"{{"id": "say", "when": "{when}", "tool": "echo", "args": {{"message": {message}}}}}"#
+            );
+            format!(r#"{{"steps": [{now}, {say}], "output": {output}}}"#)
+        };
+        let plan = (when, message, output);
+        let found = fixed(&text(plan), &catalog).map(|found| found.text);
+        assert_eq!(found, expected.map(text), "{plan:?}");
+    };
+    let (when, message, output) = ("${now.is_dst}", r#""a""#, r#"["say"]"#);
+    check((when, "1.10", output), Some((when, r#""1.10""#, output)));
+    check(
+        ("${now.is_dst == 'false'}", message, output),
+        Some(("${!now.is_dst}", message, output)),
+    );
+    check(
+        (
+            "${now.is_dst == 'true' || '1' in [now.day_of_week.size()]}",
+            message,
+            output,
+        ),
+        Some((
+            "${now.is_dst || 1 in [now.day_of_week.size()]}",
+            message,
+            output,
+        )),
+    );
+    check(
+        (when, message, r#"["say", "now.datetime"]"#),
+        Some((
+            when,
+            message,
+            r#"{"say": "${say}", "datetime": "${now.datetime}"}"#,
+        )),
+    );
+    check((when, message, r#"["saying", "now.datetime"]"#), None);
+    let clock = r#"{"steps": [{"id": "a", "tool": "convert_time", "args": {"source_timezone": "UTC", "time": 14.30, "target_timezone": "UTC"}}]}"#;
+    assert_eq!(fixed(clock, &catalog), None);
+}

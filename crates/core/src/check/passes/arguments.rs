@@ -6,6 +6,7 @@ mod extraction;
 mod joined;
 mod loops;
 mod names;
+mod numbers;
 mod values;
 
 use std::cell::OnceCell;

@@ -292,6 +292,10 @@ fn types_include_the_values_and_errors_fail() {
         .any(|part| text.contains(part));
         let is_conditional = ["?", "&&", "||"].iter().any(|part| text.contains(part));
         for problem in problems {
+            // Such a comparison has a value, which says nothing.
+            if matches!(problem.kind, TypeErrorKind::Constant(_)) {
+                continue;
+            }
             let is_path = matches!(problem.kind, TypeErrorKind::Impossible(_));
             let is_excused = may_be_empty || is_path && is_conditional;
             prop_assert!(

@@ -1,7 +1,7 @@
 //! The mistakes that type inference finds: their kinds, hints, the conditions under which a mistake is only a warning, and the
 //! names of parts of expressions in messages. Loop variables have no names in the tree, so messages name their lists.
 
-use super::Local;
+use super::{ConstantComparison, Local};
 use crate::expression::function::Kinds;
 use crate::expression::operator::BinaryOperator;
 use crate::expression::program::{print_path, print_read};
@@ -26,6 +26,8 @@ pub(crate) struct TypeError {
 pub(crate) enum TypeErrorKind {
     /// An operation does not apply to its operands; one lower-case clause says why.
     Operation(String),
+    /// A comparison has the same result for all values.
+    Constant(ConstantComparison),
     /// A path exists in no value of the type.
     Impossible(FailedPath),
     /// A path leads to a field that an open type does not list.
@@ -128,7 +130,7 @@ pub(crate) const DEFAULT_HELP: &str = "a default is written behind `??`";
 pub(super) const BOOLEAN_HELP: &str = "`… ? 1 : 0` converts a boolean to a number";
 
 /// The hint for texts in place of numbers.
-const NUMBER_HELP: &str = "`int(…)` and `double(…)` convert texts to numbers";
+pub(super) const NUMBER_HELP: &str = "`int(…)` and `double(…)` convert texts to numbers";
 
 /// Returns the hint for the sum of a number and a known text with a number in it.
 pub(super) fn number_help(operator: BinaryOperator, operands: [&Type; 2]) -> Option<String> {

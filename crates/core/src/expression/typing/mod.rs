@@ -4,6 +4,7 @@
 //! [`Type::at`](crate::schema::Type::at).
 
 mod calls;
+mod comparisons;
 mod error;
 
 use std::fmt;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+pub(crate) use self::comparisons::ConstantComparison;
 use self::error::{
     BOOLEAN_HELP, condition_help, describe, end_of_path, is_known_value, list_fields, number_help,
     operator_help, single_read, tests_presence,
@@ -323,7 +325,7 @@ impl<'a, 'f> Typing<'a, 'f> {
         operator: BinaryOperator,
         left: &Type,
         right: &Type,
-        trees: [&Tree; 2],
+        trees: [&'a Tree; 2],
     ) -> Type {
         use BinaryOperator as Operator;
         let (one, other) = (Kinds::of(left), Kinds::of(right));
@@ -364,6 +366,8 @@ impl<'a, 'f> Typing<'a, 'f> {
                 .or_else(|| number_help(operator, [left, right]))
                 .or_else(|| operator_help(operator, one, other));
             self.report_operation(message, help);
+        } else if self.errors.is_some() {
+            self.check_comparison(operator, [left, right], trees);
         }
         result
     }

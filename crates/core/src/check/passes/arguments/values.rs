@@ -152,6 +152,13 @@ impl ArgumentPass<'_> {
                                 .or_else(|| self.inner_call_advice(value))
                                 .or_else(|| self.expression_advice(value))
                                 .or_else(|| literal_advice(&receiver.shape(&path), value));
+                            if let Some(written) = reporter.written(place) {
+                                diagnostic = self.with_written_number(
+                                    diagnostic,
+                                    (receiver, &path),
+                                    (value, written),
+                                );
+                            }
                         }
                     }
                 }

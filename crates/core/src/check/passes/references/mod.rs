@@ -1,10 +1,12 @@
 //! The reference and expression passes: unknown names, paths that lead nowhere, and operations that cannot apply.
 
 mod advice;
+mod comparisons;
 
 use std::borrow::Cow;
 use std::fmt;
 
+use self::comparisons::with_meant;
 use super::meant::{OUTPUT_FIELDS, any_item_advice, chain_advice, default_advice, shell_advice};
 use super::names::step_advice;
 use super::{order, seen};
@@ -418,8 +420,15 @@ pub(in crate::check) fn check_expressions(
 ) {
     if has_expressions(&usage.reference.form) && !reads_missing_output(&usage) {
         let step = usage.step.map(|(index, _)| index);
-        for problem in types.expression_problems(usage.reference, step) {
-            report(problem, &usage, reporter);
+        let problems = types.expression_problems(usage.reference, step);
+        let mut meant = usage.reference.shown().to_string();
+        for problem in &problems {
+            if let TypeErrorKind::Constant(comparison) = &problem.kind {
+                meant = with_meant(&meant, comparison).unwrap_or(meant);
+            }
+        }
+        for problem in problems {
+            report(problem, &meant, &usage, reporter);
         }
     }
 }
@@ -462,7 +471,8 @@ fn reads_missing_output(usage: &ReferenceUse<'_>) -> bool {
             .any(|read| is_own(&read.source))
 }
 
-fn report(problem: TypeError, usage: &ReferenceUse<'_>, reporter: &mut Reporter<'_>) {
+/// Reports a problem of an expression, which would be `meant` without its constant comparisons.
+fn report(problem: TypeError, meant: &str, usage: &ReferenceUse<'_>, reporter: &mut Reporter<'_>) {
     if reporter.count_if_full(problem.severity) {
         return;
     }
@@ -474,6 +484,13 @@ fn report(problem: TypeError, usage: &ReferenceUse<'_>, reporter: &mut Reporter<
             Code::WrongOperandType,
             format!("`{text}` cannot be computed: {reason}"),
         ),
+        TypeErrorKind::Constant(comparison) => {
+            let message = format!("`{text}` {}", comparison.reason);
+            let mut diagnostic = diagnostic(Code::WrongOperandType, message);
+            let is_meant = with_meant(&text, &comparison).is_some();
+            diagnostic.help = is_meant.then(|| format!("write `{meant}`"));
+            diagnostic
+        }
         TypeErrorKind::Impossible(failed) => {
             let end = describe_failure(&failed.base, &failed.path, failed.matched);
             let message = format!("`{text}` leads nowhere: there is no {end}");

@@ -1,5 +1,7 @@
 //! The name pass: blank and duplicate ids, unknown tools and steps.
 
+mod output;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -87,9 +89,7 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
         }
     }
     if let Output::Steps(names) = &resolved.plan.output {
-        for name in names {
-            check_step_name(resolved, name, || "the output selects".to_owned(), reporter);
-        }
+        output::check_output(resolved, names, reporter);
     }
 }
 
