@@ -246,7 +246,8 @@ fn yaml_plan(
     };
     if !holders.is_empty() {
         let keys: Vec<String> = holders.iter().map(|key| quote(key)).collect();
-        message += &format!(", without {}: only its anchors count", keys.join(", "));
+        let keys = keys.join(", ");
+        message = format!("{message}, without {keys}: only its anchors count");
     }
     let note = Diagnostic::note(Code::ReadAs, message).at_span("", start..start);
     is_plan.then_some((document, note))
