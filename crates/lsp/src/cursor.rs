@@ -113,7 +113,7 @@ struct Scanner<'a> {
     frames: Vec<Frame>,
 }
 
-impl<'a> Scanner<'a> {
+impl Scanner<'_> {
     /// Returns the token that contains `end` or ends there, once everything before it is read.
     fn run(&mut self, end: usize) -> Option<Token> {
         while self.at < end {
@@ -514,7 +514,6 @@ fn call_at(text: &str, start: usize, offset: usize) -> CallPlace {
             _ if escaped => escaped = false,
             (_, '\\') => escaped = true,
             (Some(open), _) if character == open => quote = None,
-            (Some(_), _) => {}
             (None, '"' | '\'') => quote = Some(character),
             (None, '(' | '[' | '{') => depth += 1,
             (None, ')') if depth == 0 => return CallPlace::Behind(at + 1),
@@ -523,7 +522,7 @@ fn call_at(text: &str, start: usize, offset: usize) -> CallPlace {
                 present.extend(name_in(segment..at));
                 segment = at + 1;
             }
-            (None, _) => {}
+            (Some(_) | None, _) => {}
         }
     }
     CallPlace::Inside { present, segment }

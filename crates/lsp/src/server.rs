@@ -202,7 +202,6 @@ enum Refusal {
     Impossible(String),
 }
 
-#[expect(clippy::mutable_key_type, reason = "the protocol's type has it")]
 impl Server<'_> {
     /// Serves on with the tools of now.
     fn without_tools(mut self, connection: &Connection) -> Result<(), LspError> {
@@ -396,7 +395,7 @@ impl Server<'_> {
         // A text that is being written need not be checked: the last plan has the steps.
         let open = self.open.get(&text_document.uri).ok_or(Refusal::NotOpen)?;
         let offset = open.document.offset(position);
-        let Some(place) = open.place(open.document.text(), offset) else {
+        let Some(place) = place_in(open.document.text(), offset) else {
             return Ok(None);
         };
         let context = CompletionContext {
@@ -422,11 +421,10 @@ impl Server<'_> {
             return Ok(None);
         };
         let offset = open.document.offset(position);
-        let find = |text: &str, offset: usize| open.place(text, offset);
         let found = hover(
             open.document.text(),
             offset,
-            find,
+            place_in,
             plan,
             &tools,
             &self.schema,
@@ -598,13 +596,13 @@ impl OpenText {
         let found = navigation::occurrence_at(plan, self.document.offset(position))?;
         Some((plan, found))
     }
+}
 
-    /// The place of a byte, in JSON or in lines.
-    fn place(&self, text: &str, offset: usize) -> Option<CursorPlace> {
-        if text.trim_start().starts_with(['{', '[']) {
-            in_json(text, offset)
-        } else {
-            in_lines(text, offset)
-        }
+/// The place of a byte, in JSON or in lines.
+fn place_in(text: &str, offset: usize) -> Option<CursorPlace> {
+    if text.trim_start().starts_with(['{', '[']) {
+        in_json(text, offset)
+    } else {
+        in_lines(text, offset)
     }
 }

@@ -64,7 +64,11 @@ impl OwnThread {
         self.block_on(async {
             // Tokio looks for what has arrived when a task yields.
             yield_now().await;
-            poll_fn(|context| Poll::Ready(self.drive(context))).await;
+            poll_fn(|context| {
+                self.drive(context);
+                Poll::Ready(())
+            })
+            .await;
         });
     }
 

@@ -63,7 +63,8 @@ fn generated_files_of_wrapped_clients_are_current() {
         let ours = ours.map(|entry| entry.unwrap().path());
         let servers = ours.filter(|path| {
             let name = path.file_name().unwrap().to_str().unwrap();
-            name.matches('.').count() == 1 && name.ends_with(".json")
+            name.split_once('.')
+                .is_some_and(|(_, ending)| ending == "json")
         });
         let servers: Vec<PathBuf> = servers.collect();
         assert_eq!(servers.len(), 1, "{name}");

@@ -24,8 +24,11 @@ pub struct PlanInspection {
     /// The types of each step, in the order of the plan. Empty for a plan that exceeds a limit.
     pub steps: Vec<StepTypes>,
     /// The names and types of inputs and slots before the first step, by kind.
-    pub slots: Vec<(SlotKind, Arc<str>, Type)>,
+    pub slots: Vec<SlotType>,
 }
+
+/// An input or a slot: its kind, its name and its type before the first step.
+pub type SlotType = (SlotKind, Arc<str>, Type);
 
 /// The types of a step.
 #[derive(Clone, Debug)]
@@ -53,10 +56,7 @@ pub fn inspect(plan: Plan, context: &CheckContext<'_>) -> PlanInspection {
 }
 
 /// The types of all steps, and of inputs and slots before the first of them.
-fn types(
-    mut plan: Plan,
-    context: &CheckContext<'_>,
-) -> (Vec<StepTypes>, Vec<(SlotKind, Arc<str>, Type)>) {
+fn types(mut plan: Plan, context: &CheckContext<'_>) -> (Vec<StepTypes>, Vec<SlotType>) {
     let sources = plan.sources.clone();
     let mut session = CheckSession::new(context, check_plan);
     let parent = ParentScope {

@@ -20,7 +20,7 @@ pub use context::{
     AllowList, CheckContext, Library, Limits, Policy, Release, Releases, StageRule, ToolRule,
 };
 pub use dependencies::dependencies;
-pub use inspection::{PlanInspection, StepTypes, inspect};
+pub use inspection::{PlanInspection, SlotType, StepTypes, inspect};
 pub use passes::positional::name_arguments;
 pub use pipeline::{check, check_without_inputs};
 pub use tool_mismatch::ToolMismatch;

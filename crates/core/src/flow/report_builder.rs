@@ -157,7 +157,7 @@ impl ViolationWords {
             let parameter = self.parameters.get(*position)?;
             Some(self.of(parameter, *violation))
         });
-        let mut diagnostics = Diagnostics::from_iter(diagnostics);
+        let mut diagnostics: Diagnostics = diagnostics.collect();
         counter.note_rest_omitted(&mut diagnostics);
         diagnostics
     }

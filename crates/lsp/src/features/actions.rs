@@ -121,7 +121,6 @@ fn all_fixed(text: &str, tools: &PlanTools) -> Option<String> {
     }
 }
 
-#[expect(clippy::mutable_key_type, reason = "the protocol's type has it")]
 fn edit_of(uri: &Uri, edits: Vec<lsp_types::TextEdit>) -> lsp_types::WorkspaceEdit {
     lsp_types::WorkspaceEdit {
         changes: Some(std::iter::once((uri.clone(), edits)).collect()),

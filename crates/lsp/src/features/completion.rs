@@ -197,7 +197,7 @@ impl CompletionContext<'_> {
         match (key(last).as_deref(), key(above).as_deref()) {
             (Some("tool"), _) => self.tools(word, !is_quoted),
             // The ids of steps: in `after` and `output`.
-            (None, Some("after" | "output")) => self.steps(word, is_quoted, |id| id.to_owned()),
+            (None, Some("after" | "output")) => self.steps(word, is_quoted, str::to_owned),
             (Some(name), Some("args")) => {
                 let tool = place.tool.as_deref().and_then(|tool| self.tool(tool));
                 let schema = tool

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use crossbeam_channel::{Sender, unbounded};
 use lsp_server::{Connection, Message, Notification, Request};
 use lsp_types::request::{Completion, HoverRequest};
-use lsp_types::{Diagnostic, Position, PublishDiagnosticsParams, Range, TextEdit};
+use lsp_types::{Diagnostic, Position, PublishDiagnosticsParams, Range, TextEdit, WorkspaceEdit};
 use planwright::Catalog;
 use planwright::core::{Schema, Tool, Value};
 use planwright_lsp::{LspError, PlanTools, serve};
@@ -101,7 +101,7 @@ impl Client {
         &self.text
     }
 
-    pub(crate) fn identifier(&self) -> serde_json::Value {
+    pub(crate) fn identifier() -> serde_json::Value {
         json!({"uri": URI})
     }
 
@@ -232,7 +232,7 @@ impl Client {
     /// The text of the hover at `|`.
     pub(crate) fn hover(&mut self, part: &str) -> Option<String> {
         let position = self.position_in(part);
-        let params = json!({"textDocument": self.identifier(), "position": position});
+        let params = json!({"textDocument": Self::identifier(), "position": position});
         let hover = self.ask::<HoverRequest>(params)?;
         match hover.contents {
             lsp_types::HoverContents::Markup(markup) => Some(markup.value),
@@ -253,7 +253,7 @@ impl Client {
         self.change(|_| changed.clone());
         let position = self.position(at + before.len());
         let found = self.ask::<Completion>(json!({
-            "textDocument": self.identifier(), "position": position
+            "textDocument": Self::identifier(), "position": position
         }));
         self.change(|_| original.clone());
         let Some(lsp_types::CompletionResponse::Array(items)) = found else {
@@ -279,6 +279,15 @@ fn offset(text: &str, position: Position) -> usize {
         units += u32::try_from(character.len_utf16()).unwrap();
     }
     text.len()
+}
+
+/// The edits of the only text that is changed.
+pub(crate) fn edits_of(edit: WorkspaceEdit) -> Vec<TextEdit> {
+    edit.changes
+        .into_iter()
+        .flatten()
+        .flat_map(|(_, edits)| edits)
+        .collect()
 }
 
 /// The text with the edits of the editor.

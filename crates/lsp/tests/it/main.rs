@@ -2,13 +2,15 @@
 
 mod client;
 
+use std::fmt::Write as _;
+
 use lsp_types::request::{
     CodeActionRequest, Completion, DocumentSymbolRequest, GotoDefinition, HoverRequest,
     PrepareRenameRequest, References, Rename,
 };
 use serde_json::json;
 
-use client::{Client, applied};
+use client::{Client, applied, edits_of};
 
 const PLAN: &str = r#"{
   "inputs": {"cities": {"type": "array", "items": {"type": "string"}}},
@@ -50,7 +52,7 @@ fn nothing_is_checked_before_the_tools_are_known() {
     let mut client = Client::start_without_tools();
     client.send_open(PLAN);
     let hover: Option<lsp_types::Hover> = client.ask::<HoverRequest>(json!({
-        "textDocument": client.identifier(), "position": {"line": 3, "character": 12}
+        "textDocument": Client::identifier(), "position": {"line": 3, "character": 12}
     }));
     assert_eq!(hover, None);
     client.send_tools();
@@ -74,7 +76,8 @@ fn hover_shows_types_and_tools() {
     ];
     let mut shown = String::new();
     for text in texts {
-        shown += &format!("{text}\n{}\n\n", client.hover(text).unwrap_or_default());
+        let found = client.hover(text).unwrap_or_default();
+        let _ = write!(shown, "{text}\n{found}\n\n");
     }
     insta::assert_snapshot!(shown);
     client.end();
@@ -95,7 +98,8 @@ fn hover_shows_lines() {
     ];
     let mut shown = String::new();
     for text in texts {
-        shown += &format!("{text}\n{}\n\n", client.hover(text).unwrap_or_default());
+        let found = client.hover(text).unwrap_or_default();
+        let _ = write!(shown, "{text}\n{found}\n\n");
     }
     insta::assert_snapshot!(shown);
     client.end();
@@ -117,7 +121,8 @@ fn completion_works_in_unfinished_texts() {
     ];
     let mut shown = String::new();
     for (what, from, to) in cases {
-        shown += &format!("{what}: {}\n", client.completion_after(from, to));
+        let found = client.completion_after(from, to);
+        let _ = writeln!(shown, "{what}: {found}");
     }
     insta::assert_snapshot!(shown);
     client.end();
@@ -137,7 +142,8 @@ fn completion_works_in_lines() {
     ];
     let mut shown = String::new();
     for (what, from, to) in cases {
-        shown += &format!("{what}: {}\n", client.completion_after(from, to));
+        let found = client.completion_after(from, to);
+        let _ = writeln!(shown, "{what}: {found}");
     }
     insta::assert_snapshot!(shown);
     client.end();
@@ -150,7 +156,7 @@ fn a_completion_replaces_the_word() {
     client.change(|text| text.replace("\"tool\": \"echo\"", "\"tool\": ec"));
     let position = client.position_behind("\"tool\": ec");
     let found = client.ask::<Completion>(json!({
-        "textDocument": client.identifier(), "position": position
+        "textDocument": Client::identifier(), "position": position
     }));
     let Some(lsp_types::CompletionResponse::Array(items)) = found else {
         panic!("{found:?}");
@@ -170,7 +176,7 @@ fn steps_are_found_from_their_references() {
     client.open(PLAN);
     let at = client.position_in("It is ${wea|ther[0]");
     let definition = client.ask::<GotoDefinition>(json!({
-        "textDocument": client.identifier(), "position": at
+        "textDocument": Client::identifier(), "position": at
     }));
     let Some(lsp_types::GotoDefinitionResponse::Scalar(location)) = definition else {
         panic!("{definition:?}");
@@ -178,7 +184,7 @@ fn steps_are_found_from_their_references() {
     assert_eq!(client.shown(location.range), "weather");
     assert_eq!(location.range.start.line, 3);
     let references = client.ask::<References>(json!({
-        "textDocument": client.identifier(), "position": at, "context": {"includeDeclaration": true}
+        "textDocument": Client::identifier(), "position": at, "context": {"includeDeclaration": true}
     }));
     let lines: Vec<u32> = references
         .unwrap()
@@ -189,7 +195,8 @@ fn steps_are_found_from_their_references() {
         })
         .collect();
     assert_eq!(lines, [3, 4, 5, 5]);
-    let symbols = client.ask::<DocumentSymbolRequest>(json!({"textDocument": client.identifier()}));
+    let symbols =
+        client.ask::<DocumentSymbolRequest>(json!({"textDocument": Client::identifier()}));
     let Some(lsp_types::DocumentSymbolResponse::Nested(symbols)) = symbols else {
         panic!("{symbols:?}");
     };
@@ -219,7 +226,7 @@ fn a_step_is_renamed_with_its_references() {
         } else {
             client.position_in("wea|ther = ")
         };
-        let place = json!({"textDocument": client.identifier(), "position": at});
+        let place = json!({"textDocument": Client::identifier(), "position": at});
         let Some(lsp_types::PrepareRenameResponse::RangeWithPlaceholder { placeholder, .. }) =
             client.ask::<PrepareRenameRequest>(place.clone())
         else {
@@ -249,7 +256,7 @@ fn a_fix_is_offered_where_it_is_needed() {
     assert!(!client.open(&wrong).is_empty());
     let at = client.position_in("\"depends|_on\"");
     let actions = client.ask::<CodeActionRequest>(json!({
-        "textDocument": client.identifier(),
+        "textDocument": Client::identifier(),
         "range": {"start": at, "end": at},
         "context": {"diagnostics": []}
     }));
@@ -260,8 +267,7 @@ fn a_fix_is_offered_where_it_is_needed() {
             let lsp_types::CodeActionOrCommand::CodeAction(action) = action else {
                 panic!("{action:?}");
             };
-            let changes = action.edit.unwrap().changes.unwrap();
-            applied(client.text(), changes.values().next().unwrap())
+            applied(client.text(), &edits_of(action.edit.unwrap()))
         })
         .collect();
     assert_eq!(fixed, [PLAN.to_owned(), PLAN.to_owned()]);

@@ -199,7 +199,9 @@ impl AccessTokens {
     pub(crate) fn challenge(&self) -> String {
         let mut challenge = format!("resource_metadata=\"{}\"", self.metadata_address());
         if !self.oauth.scopes.is_empty() {
-            challenge += &format!(", scope=\"{}\"", self.oauth.scopes.join(" "));
+            challenge += ", scope=\"";
+            challenge += &self.oauth.scopes.join(" ");
+            challenge.push('"');
         }
         challenge
     }

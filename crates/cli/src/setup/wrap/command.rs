@@ -427,12 +427,7 @@ pub(super) fn servers(place: &ServerListPlace, text: &str) -> Value {
     let found = super::edit::servers(place.syntax, text, &path)
         .ok()
         .flatten();
-    Value::object(
-        found
-            .into_iter()
-            .flatten()
-            .map(|(name, entry)| (name, entry)),
-    )
+    Value::object(found.into_iter().flatten())
 }
 
 pub(super) fn path(place: &ServerListPlace) -> Vec<&str> {

@@ -356,7 +356,9 @@ fn braces(text: &str) -> String {
             written += part;
         } else {
             // Gemini CLI leaves the name of a variable that is not set as it is, as in a password with a `$`.
-            written += &format!("{{{name}:-${name}}}{rest}");
+            for part in ["{", name, ":-$", name, "}", rest] {
+                written += part;
+            }
         }
     }
     written

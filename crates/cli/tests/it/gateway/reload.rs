@@ -1,7 +1,6 @@
 //! Changes of the `mcp.json` while the gateway runs.
 
 use std::fs;
-use std::time::{Duration, Instant};
 
 use planwright_testkit::fake_server::{self, Recorder};
 use planwright_testkit::real_servers;
@@ -147,11 +146,8 @@ fn a_changed_file_is_loaded_once_it_is_trusted_again() {
     };
     assert_eq!(health(), "");
     write(&behind, &json!({"two": fake(&json!({"name": "second"}))}));
-    let start = Instant::now();
-    // Each request is an event of its own.
-    while !health().contains("the file of the servers has changed and is not trusted") {
-        assert!(start.elapsed() < Duration::from_secs(60), "no note appears");
-    }
+    // Each request is an event of its own; without a note, the time limit of the test ends it.
+    while !health().contains("the file of the servers has changed and is not trusted") {}
     assert_eq!(tools(&mut client), ["first"]);
     behind.run(&["trust", "mcp.json"]);
     wait_for(&mut client, &|tools| tools == ["second"]);

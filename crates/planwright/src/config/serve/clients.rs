@@ -89,16 +89,16 @@ impl TryFrom<String> for ClientSelector {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        let known = match text.split_once(':') {
-            // No client would have such a name, so the table would narrow nothing.
-            Some((_, name)) if name.is_empty() || name.trim() != name => None,
+        // No client has another name, so a table for it would narrow nothing.
+        let is_name = |name: &str| !name.is_empty() && name.trim() == name;
+        let parts = text.split_once(':');
+        let known = match parts.filter(|(_, name)| is_name(name)) {
             Some(("token", name)) => Some(Self::Name(ClientName::Token(name.into()))),
             Some(("subject", name)) => Some(Self::Name(ClientName::Subject(name.into()))),
             Some(("group", name)) => Some(Self::Group(name.into())),
-            Some(_) => None,
             None if text == "*" => Some(Self::All),
             None if text == "others" => Some(Self::Others),
-            None => None,
+            Some(_) | None => None,
         };
         known.ok_or_else(|| {
             format!("`{text}` selects no clients (write `token:NAME`, `subject:NAME`, `group:NAME`, `*` or `others`)")

@@ -210,11 +210,11 @@ impl ServerList for TomlList {
 /// Collects the positions of a table and of all tables in it that have a header.
 fn collect_positions(table: &Table, positions: &mut Vec<isize>) {
     positions.extend(table.position().filter(|_| !table.is_implicit()));
-    for (_, item) in table.iter() {
+    for (_, item) in table {
         match item {
             Item::Table(inner) => collect_positions(inner, positions),
             Item::ArrayOfTables(tables) => {
-                for inner in tables.iter() {
+                for inner in tables {
                     collect_positions(inner, positions);
                 }
             }

@@ -1,13 +1,10 @@
 //! Kinds of values that references had so far, if the tool declares no output schema, and the fields beside a reference.
 
-use std::sync::Arc;
-
 use super::ArgumentPass;
-use crate::check::passes::positional::{ArgumentReceiver, fitting_names, properties};
+use crate::check::passes::positional::{ArgumentReceiver, fitting_names};
 use crate::check::passes::seen;
 use crate::check::reporter::Reporter;
-use crate::expression::print_path;
-use crate::plan::{Alternative, Form, NodeKind, Read, Reference, Segment, Source};
+use crate::plan::{Alternative, Form, NodeKind, Read, Reference, Source};
 use crate::schema::{Compatibility, PathLookup, Type};
 use crate::{Code, PointerSegment, Severity};
 
@@ -54,43 +51,6 @@ impl ArgumentPass<'_> {
                 "write `${{{inside}[index]}}` for the output of the same round, or `${{string({inside})}}` for all of them"
             )
         })
-    }
-
-    /// Warns of a whole output in place of the text that is its only field: the argument would be the JSON of the object.
-    pub(super) fn check_only_field(
-        receiver: &ArgumentReceiver<'_>,
-        (wanted, found): (&Type, &Type),
-        reference: &Reference,
-        path: &[PointerSegment],
-        reporter: &mut Reporter<'_>,
-    ) {
-        if wanted.accepts(found) != Compatibility::No {
-            return;
-        }
-        if step_read(reference).is_none_or(|(read, _)| !read.path.is_empty()) {
-            return;
-        }
-        let fields = (fitting_names(wanted, found), properties(found));
-        let ([field], [_]) = (fields.0.as_slice(), fields.1.as_slice()) else {
-            return;
-        };
-        if reporter.count_if_full(Severity::Warning) {
-            return;
-        }
-        let message = format!(
-            "the argument {} of {} takes {wanted}, but `{}` gives {found}, which arrives as JSON",
-            receiver.named(path),
-            receiver.name,
-            reference.shown()
-        );
-        let path = print_path(&[Segment::Key(Arc::clone(field))]);
-        let text = reference.text.strip_prefix("${");
-        let help = match text.and_then(|text| text.strip_suffix('}')) {
-            Some(inside) => format!("write `${{{}{path}}}`", inside.trim()),
-            None => format!("its field `{field}` fits"),
-        };
-        let diagnostic = reporter.warning(Code::WrongReferenceType, reference.place, message);
-        reporter.push(diagnostic.help(help));
     }
 
     /// Warns of a reference whose value had another kind in all answers of its tool so far.

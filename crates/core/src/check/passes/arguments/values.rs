@@ -203,7 +203,6 @@ impl ArgumentPass<'_> {
                         .or_else(|| self.sibling_fields(wanted, reference));
                     reporter.push(diagnostic);
                 } else {
-                    Self::check_only_field(receiver, (wanted, &found), reference, path, reporter);
                     self.check_answers(receiver, wanted, reference, path, reporter);
                 }
             }
