@@ -235,12 +235,8 @@ fn a_step_is_renamed_with_its_references() {
         assert_eq!(placeholder, "weather");
         let mut params = place;
         params["newName"] = "forecast".into();
-        let edits = client
-            .ask::<Rename>(params.clone())
-            .unwrap()
-            .changes
-            .unwrap();
-        let renamed = applied(client.text(), edits.values().next().unwrap());
+        let edit = client.ask::<Rename>(params.clone()).unwrap();
+        let renamed = applied(client.text(), &edits_of(edit));
         insta::assert_snapshot!(renamed);
         params["newName"] = "tell".into();
         let refused = client.try_ask::<Rename>(params).unwrap_err();
