@@ -36,6 +36,12 @@ export interface Config {
     [k: string]: Stage;
   };
   serve?: Serve;
+  /**
+   * Rules for some clients of `serve --listen`, by names of your choice.
+   */
+  clients?: {
+    [k: string]: Client;
+  };
   store?: Store;
   telemetry?: Telemetry;
   model?: Model;
@@ -307,6 +313,136 @@ export interface Serve {
    * Maximum number of tokens of the tool list in a description. A model has to search longer lists.
    */
   listing_tokens?: number;
+  oauth?: Oauth;
+}
+/**
+ * The issuer of access tokens.
+ */
+export interface Oauth {
+  /**
+   * The issuer, exactly as its discovery document has it, such as `https://id.example.com/realms/work`.
+   */
+  issuer?: string;
+  /**
+   * The address of this gateway as its clients know it, such as `https://plans.example.com/mcp`.
+   */
+  resource?: string;
+  /**
+   * The audiences that are accepted, one of them in each token; without it, `resource`.
+   */
+  audiences?: string[];
+  /**
+   * The scopes that a token must have.
+   */
+  scopes?: string[];
+  /**
+   * The algorithms of signatures that are accepted; without it, all of `RS256`, `RS384`, `RS512`, `PS256`, `PS384`, `PS512`, `ES256`,
+   * `ES384` and `EdDSA`.
+   */
+  algorithms?: string[];
+  /**
+   * The claim that names the client; without it, `sub`.
+   */
+  subject_claim?: string;
+  /**
+   * The claim with the groups of the client, as a name or as a path such as `realm_access.roles`; without it, `groups`.
+   */
+  groups_claim?: string;
+  /**
+   * The time for which the last keys of an issuer that cannot be reached are used, such as `1h`, which it is without this.
+   */
+  keys_for?: string;
+}
+/**
+ * Rules for the clients of `serve --listen` that `who` selects. They only narrow: all tables that select a client apply to it, beside the
+ * rest of the file.
+ */
+export interface Client {
+  /**
+   * The clients: `token:NAME` of `planwright token`, `subject:NAME` and `group:NAME` of access tokens, `*` for all, `others` for those that no
+   * other table of the file selects by name or group.
+   */
+  who?: string[];
+  /**
+   * The tools that these clients can see and call; without it, all that the rest of the file allows.
+   */
+  allow?: string[];
+  /**
+   * The tools that these clients cannot see or call.
+   */
+  deny?: string[];
+  /**
+   * The tools whose calls a person must approve.
+   */
+  ask?: string[];
+  /**
+   * The largest number of plans of such a client in progress.
+   */
+  max_plans?: number;
+  /**
+   * The clients whose runs these clients can see, resume and cancel beside their own: `token:NAME`, `subject:NAME` or `*`; only in your own file.
+   */
+  runs_of?: string[];
+  budgets?: Budgets1;
+  /**
+   * The rate limits of servers in one run, by their names.
+   */
+  rates?: {
+    [k: string]: string;
+  };
+  runaway?: Runaway1;
+}
+/**
+ * The budgets of one run of such a client.
+ */
+export interface Budgets1 {
+  /**
+   * Maximum number of calls, including each attempt and each failed call.
+   */
+  calls?: number;
+  /**
+   * Maximum duration of the run, such as `10m`. Calls that are in flight then are cancelled.
+   */
+  wall_time?: string;
+  /**
+   * Maximum size of all outputs together: a number of bytes, or text such as `50MB`.
+   */
+  output_bytes?: number | string;
+  /**
+   * Maximum size of the values of the run wherever they are written: computed outputs, arguments with
+   * their step and with each attempt, slots, the run's output. If it is not set, 64 MiB, plus four times the size of inputs and answers of
+   * tools.
+   */
+  written_bytes?: number | string;
+  /**
+   * The number of failed calls in a row after which nothing new is called.
+   */
+  failures_in_a_row?: number;
+  /**
+   * Maximum number of calls of all tools together that match a pattern, such as `"mail.*" = 5`.
+   */
+  tools?: {
+    [k: string]: number;
+  };
+  /**
+   * Maximum number of calls of a server, by its name.
+   */
+  servers?: {
+    [k: string]: number;
+  };
+}
+/**
+ * The limits on repetition without progress.
+ */
+export interface Runaway1 {
+  /**
+   * The largest number of calls of a tool with the same arguments in one run.
+   */
+  same_call?: number;
+  /**
+   * The largest number of rounds of a `repeat` in a row with the same output.
+   */
+  same_rounds?: number;
 }
 /**
  * The time and the size for which `serve` stores runs.
