@@ -49,7 +49,7 @@ async fn metadata(State(state): State<Shared>) -> Response {
     if state.is_gone {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     }
-    let jwks = format!("{}/keys", state.name.trim_end_matches("/realms/work"));
+    let jwks = format!("{}/keys", state.name.trim_end_matches("/realms/team"));
     axum::Json(json!({"issuer": state.name, "jwks_uri": jwks})).into_response()
 }
 
@@ -91,8 +91,8 @@ impl Issuer {
 
     async fn start(signing: &[&SigningKey]) -> Self {
         Self::start_at(
-            "/realms/work",
-            "/realms/work/.well-known/openid-configuration",
+            "/realms/team",
+            "/realms/team/.well-known/openid-configuration",
             signing,
         )
         .await
@@ -195,16 +195,16 @@ async fn tokens_of_an_issuer_name_their_clients() {
     let (ed, p256) = (SigningKey::ed25519("a"), SigningKey::p256("b"));
     for (path, well_known) in [
         (
-            "/realms/work",
-            "/.well-known/oauth-authorization-server/realms/work",
+            "/realms/team",
+            "/.well-known/oauth-authorization-server/realms/team",
         ),
         (
-            "/realms/work",
-            "/.well-known/openid-configuration/realms/work",
+            "/realms/team",
+            "/.well-known/openid-configuration/realms/team",
         ),
         (
-            "/realms/work",
-            "/realms/work/.well-known/openid-configuration",
+            "/realms/team",
+            "/realms/team/.well-known/openid-configuration",
         ),
         ("", "/.well-known/oauth-authorization-server"),
         ("", "/.well-known/openid-configuration"),
@@ -502,7 +502,7 @@ async fn metadata_of_another_issuer_is_not_used() {
     let clock = Arc::new(AtomicU64::new(1_000_000));
     let tokens = issuer.tokens(&clock, "");
     let token = key.sign(&issuer.claims_at(1_000_000));
-    lock(&issuer.state).name = "http://127.0.0.1:1/realms/work".to_owned();
+    lock(&issuer.state).name = "http://127.0.0.1:1/realms/team".to_owned();
     let unavailable = Err(TokenFault::Invalid(
         "the keys of the issuer are not available",
     ));
