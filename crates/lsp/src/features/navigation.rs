@@ -1,6 +1,6 @@
 //! Steps in the text: definition, references, outline, renaming.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
 use planwright::core::StepId;
@@ -59,9 +59,13 @@ pub(crate) fn references<'a>(
 
 /// Returns the steps of the plan.
 pub(crate) fn outline(plan: &AnalyzedPlan) -> Vec<OutlineStep> {
+    let definitions = plan.occurrences.iter().filter(|found| found.is_definition);
+    let names: HashMap<&StepId, &Range<usize>> = definitions
+        .map(|found| (&found.step, &found.span))
+        .collect();
     let steps = plan.plan.steps.iter().filter_map(|step| {
         let whole = span(&plan.plan.sources, step.place)?;
-        let name = definition(plan, &step.id).map_or(whole.clone(), |found| found.span.clone());
+        let name = names.get(&step.id).copied().unwrap_or(&whole).clone();
         let detail = match &step.action {
             Action::Tool(name) => name.text.to_string(),
             Action::Plan(_) => "plan".to_owned(),
