@@ -5,6 +5,7 @@ use std::ptr;
 
 use regex::Regex;
 
+use super::type_reader::resolve_pointer;
 use crate::{Hashing, Object, PointerSegment, Value};
 
 /// The path to a part of a value.
@@ -249,26 +250,17 @@ impl<'s> SecretSearch<'s> {
 
 /// Resolves a reference inside `document`.
 fn resolve_reference<'s>(document: &'s Value, reference: &str) -> Option<&'s Value> {
-    let Some(fragment) = reference.strip_prefix('#') else {
-        return find_identified(document, "$id", reference);
+    let (id, fragment) = reference.split_once('#').unwrap_or((reference, ""));
+    let schema = if id.is_empty() {
+        document
+    } else {
+        find_identified(document, "$id", id)?
     };
-    if fragment.is_empty() {
-        return Some(document);
+    if fragment.is_empty() || fragment.starts_with('/') {
+        return resolve_pointer(schema, fragment);
     }
-    let Some(pointer) = fragment.strip_prefix('/') else {
-        return find_identified(document, "$anchor", fragment)
-            .or_else(|| find_identified(document, "$dynamicAnchor", fragment));
-    };
-    pointer.split('/').try_fold(document, |part, name| {
-        let name = name
-            .replace("%25", "%")
-            .replace("~1", "/")
-            .replace("~0", "~");
-        match part {
-            Value::List(items) => items.get(name.parse::<usize>().ok()?),
-            other => other.get(&name),
-        }
-    })
+    find_identified(schema, "$anchor", fragment)
+        .or_else(|| find_identified(schema, "$dynamicAnchor", fragment))
 }
 
 /// Finds the schema in `part` with the given identifier.
@@ -349,6 +341,20 @@ mod tests {
             r##"{"$ref": "#/$defs/tree", "$defs": {"tree": {"allOf": [{"$ref": "#/$defs/tree"}], "properties": {"key": {"$ref": "#k"}, "in": {"$ref": "#/$defs/tree"}}}, "s": {"$anchor": "k", "writeOnly": true}}}"##,
             r#"{"key": 1, "in": {"key": 2, "in": {"x": 3}}}"#,
             &["/key", "/in/key"],
+        );
+    }
+
+    #[test]
+    fn references_are_uris() {
+        check(
+            r##"{"properties": {"key": {"$ref": "#/$defs/my%20key~1x"}}, "$defs": {"my key/x": {"writeOnly": true}}}"##,
+            r#"{"key": 1}"#,
+            &["/key"],
+        );
+        check(
+            r##"{"properties": {"a": {"$ref": "other#/$defs/k"}, "b": {"$ref": "other#key"}, "c": {"$ref": "other"}}, "$defs": {"other": {"$id": "other", "properties": {"d": {"writeOnly": true}}, "$defs": {"k": {"$anchor": "key", "writeOnly": true}}}}}"##,
+            r#"{"a": 1, "b": 2, "c": {"d": 3}}"#,
+            &["/a", "/b", "/c/d"],
         );
     }
 
