@@ -1,5 +1,6 @@
 //! A connection, which executes the statements of the store.
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fmt;
@@ -19,6 +20,7 @@ use tokio_postgres::{Client, Row, Statement};
 use crate::combined::{self, CombinedStatement};
 use crate::own_thread::OwnThread;
 use crate::server::PostgresServer;
+use crate::session_functions::{FunctionStatement, SessionFunctions};
 use crate::tables::{self, SCHEMA};
 use crate::values::{Param, PostgresRow};
 
@@ -50,6 +52,7 @@ pub(crate) struct PostgresConnection {
     own_thread: Option<OwnThread>,
     /// The prepared statements, by their text in the SQL of the store.
     statements: RefCell<HashMap<String, Statement>>,
+    functions: SessionFunctions,
     is_synced: bool,
     /// The open transaction.
     transaction: Option<TransactionKind>,
@@ -90,6 +93,7 @@ impl PostgresConnection {
             own_thread,
             server: Arc::clone(server),
             statements: RefCell::default(),
+            functions: SessionFunctions::default(),
             is_synced: true,
             transaction: None,
             limit,
@@ -129,7 +133,7 @@ impl PostgresConnection {
     }
 
     /// Executes a whole transaction, and returns the rows of each statement. All is sent at once: the server executes nothing after a failure,
-    /// since nothing outside of a transaction may write.
+    /// since nothing outside of a transaction may write. In a session where it may, the rest is sent once the transaction has begun.
     fn transact(
         &mut self,
         kind: TransactionKind,
@@ -150,6 +154,11 @@ impl PostgresConnection {
                 let done = client.batch_execute(sql);
                 done.map(|done| done.map(|()| Vec::new())).boxed_local()
             };
+            let (first, begin) = if self.own_thread.is_some() {
+                (self.batch(begin), None)
+            } else {
+                (Ok(()), Some(begin))
+            };
             let executed = statements.iter().zip(&prepared);
             let executed = executed.map(|(statement, prepared)| {
                 let params = statement.params();
@@ -160,16 +169,15 @@ impl PostgresConnection {
                 }
                 .boxed_local()
             });
-            let messages = std::iter::once(batch(begin)).chain(executed);
-            self.wait(in_order(messages.chain([batch(commit)]).collect()))
+            let messages = begin.map(batch).into_iter().chain(executed);
+            first.and_then(|()| self.wait(in_order(messages.chain([batch(commit)]).collect())))
         };
         match answers {
             Ok(mut answers) => {
                 self.transaction = None;
                 // Those of the begin and the commit.
                 answers.pop();
-                answers.remove(0);
-                Ok(answers)
+                Ok(answers.split_off(answers.len() - statements.len()))
             }
             Err(error) => {
                 self.roll_back();
@@ -178,15 +186,68 @@ impl PostgresConnection {
         }
     }
 
+    /// Executes additions as one call of a function, which is a transaction of its own. Returns false, without a change, if they are not a function.
+    fn call(&mut self, statements: &[SqlStatement<'_>]) -> Result<bool, QueryError> {
+        if self.own_thread.is_none() || !self.is_synced {
+            return Ok(false);
+        }
+        self.revive()?;
+        let statements = combined::combine(statements);
+        if !self.functions.allows(statements.len()) {
+            return Ok(false);
+        }
+        let key: String = statements
+            .iter()
+            .flat_map(|one| [one.sql, if one.has_several_rows() { ";*" } else { ";" }])
+            .collect();
+        let call = match self.functions.call(&key) {
+            Some(call) => Some(call),
+            None => self.create_function(key, &statements)?,
+        };
+        let Some(call) = call else {
+            return Ok(false);
+        };
+        let params: Vec<Box<dyn ToSql + Sync>> = statements
+            .iter()
+            .flat_map(CombinedStatement::params)
+            .collect();
+        let params: Vec<&(dyn ToSql + Sync)> = params.iter().map(|param| &**param as _).collect();
+        self.wait(self.client.query(&call, &params))?;
+        Ok(true)
+    }
+
+    /// Creates the function of a transaction that appends, and returns its prepared call; `None` if the server refuses it.
+    fn create_function(
+        &self,
+        key: String,
+        statements: &[CombinedStatement<'_>],
+    ) -> Result<Option<Statement>, QueryError> {
+        let parts = statements.iter().map(|statement| {
+            Ok(FunctionStatement {
+                sql: with_dollars(&self.text(statement)?),
+                is_required: statement.is_required,
+                types: self.prepared(statement)?.params().to_vec(),
+            })
+        });
+        let parts: Vec<FunctionStatement> = parts.collect::<Result<_, QueryError>>()?;
+        self.functions.create(
+            key,
+            &shared_lock(),
+            &parts,
+            |sql| self.batch(sql),
+            |sql| self.wait(self.client.prepare(sql)),
+        )
+    }
+
     fn begin_text(&self, kind: TransactionKind) -> String {
         let lock = match kind {
             TransactionKind::Read => {
                 return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY".to_owned();
             }
-            TransactionKind::Write => "pg_advisory_xact_lock",
-            TransactionKind::Append => "pg_advisory_xact_lock_shared",
+            TransactionKind::Write => format!("pg_advisory_xact_lock({WRITE_LOCK})"),
+            TransactionKind::Append => shared_lock(),
         };
-        let begin = format!("{BEGIN_WRITING}; SELECT {lock}({WRITE_LOCK})");
+        let begin = format!("{BEGIN_WRITING}; SELECT {lock}");
         if self.is_synced {
             begin
         } else {
@@ -204,6 +265,7 @@ impl PostgresConnection {
             let on_own_thread = self.own_thread.is_some();
             (self.client, self.own_thread) = open_session(&self.server, self.limit, on_own_thread)?;
             self.statements.get_mut().clear();
+            self.functions.clear();
             self.is_broken.set(false);
             // The server may have been restored from a backup of another version.
             let verified = tables::verify(self);
@@ -237,16 +299,21 @@ impl PostgresConnection {
 
     /// Prepares a statement of a transaction that is sent at once.
     fn prepared(&self, statement: &CombinedStatement<'_>) -> Result<Statement, QueryError> {
+        self.statement(&self.text(statement)?)
+    }
+
+    /// Returns the text of a statement that is executed without a wait for its result.
+    fn text<'a>(&self, statement: &CombinedStatement<'a>) -> Result<Cow<'a, str>, QueryError> {
         let (sql, is_required) = (statement.sql, statement.is_required);
         if statement.has_several_rows() {
             let one = self.statement(sql)?;
-            return self.statement(&combined::for_rows(sql, is_required, one.params()));
+            return Ok(combined::for_rows(sql, is_required, one.params()).into());
         }
         if is_required {
             // The server has to fail by itself, before the commit.
-            return self.statement(&combined::required(sql));
+            return Ok(combined::required(sql).into());
         }
-        self.statement(sql)
+        Ok(sql.into())
     }
 
     fn statement(&self, sql: &str) -> Result<Statement, QueryError> {
@@ -328,9 +395,15 @@ impl StoreConnection for PostgresConnection {
 
     fn try_append(&mut self, statements: &[SqlStatement<'_>]) -> Result<bool, QueryError> {
         let kind = TransactionKind::Append;
-        let begin = self.begin_text(kind);
-        match self.transact(kind, &begin, statements, "COMMIT") {
-            Ok(_) => {
+        let appended = match self.call(statements) {
+            Ok(false) => {
+                let begin = self.begin_text(kind);
+                self.transact(kind, &begin, statements, "COMMIT").map(drop)
+            }
+            called => called.map(drop),
+        };
+        match appended {
+            Ok(()) => {
                 self.server.announce();
                 Ok(true)
             }
@@ -425,10 +498,12 @@ fn open_session(
     // The server rounds them down to whole seconds.
     let seconds = silence.as_secs().max(1);
     // A process that is stopped in the middle of a transaction must not stop all others: its locks end with its session. A statement
-    // whose transaction has not begun must not write.
+    // whose transaction has not begun must not write, except for calls that are transactions of their own.
+    let outside = if on_own_thread { "off" } else { "on" };
     let settings = format!(
         "SET search_path TO {SCHEMA};
-         SET default_transaction_read_only TO on;
+         SET default_transaction_isolation TO 'read committed';
+         SET default_transaction_read_only TO {outside};
          SET idle_in_transaction_session_timeout TO {};
          SET lock_timeout TO {};
          SET statement_timeout TO {};
@@ -449,6 +524,11 @@ fn open_session(
         None => server.wait_within(server.silence(), set)?,
     }
     Ok((client, own_thread))
+}
+
+/// Returns the call that shares the lock of changes.
+fn shared_lock() -> String {
+    format!("pg_advisory_xact_lock_shared({WRITE_LOCK})")
 }
 
 /// Sends all messages in their order, and returns the answers, or the first error.

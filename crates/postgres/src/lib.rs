@@ -16,6 +16,9 @@ mod own_thread;
 /// Statements that are executed as one.
 mod combined;
 
+/// Transactions as functions of a session.
+mod session_functions;
+
 /// Values of parameters and columns.
 mod values;
 

@@ -23,6 +23,11 @@ fn begin(run: &LeasedRun, name: &str) -> Appended {
     run.append(entries(step(name, &Value::from(name))))
 }
 
+/// Makes appends of stores that are opened later transactions of several statements.
+fn refuse_functions(scene: &Scene) {
+    scene.direct().execute("DROP EXTENSION plpgsql CASCADE");
+}
+
 /// Appends the first step alone and all others in one transaction, which has this fate.
 fn doomed(scene: &Scene, proxy: &Proxy, fate: Fate, steps: &[(&LeasedRun, &str)]) -> Vec<Appended> {
     let direct = scene.direct();
@@ -86,8 +91,43 @@ fn a_lost_lease_fails_its_own_run_alone_after_an_unanswered_commit() {
 }
 
 #[test]
+fn an_append_is_one_call() {
+    let scene = scene();
+    let run = create(&scene.store, "r");
+    append(&run, entries([opened()])).unwrap();
+    append(&run, entries(step("a", &Value::from(1)))).unwrap();
+    let calls = "query LIKE 'SELECT pg_temp.planwright_append%'";
+    assert_eq!(scene.direct().sessions(calls), 1);
+}
+
+#[test]
+fn a_call_that_arrives_after_the_next_attempt_changes_nothing() {
+    let scene = scene();
+    let proxy = Proxy::start(scene.url());
+    let store = scene.open_at(proxy.url());
+    let run = create(&store, "r");
+    append(&run, entries([opened()])).unwrap();
+    proxy.doom(0, Fate::Late);
+    let appended = begin(&run, "a");
+    proxy.wait();
+    block_on(appended).unwrap();
+    assert_eq!(read(&scene.store, "r").len(), 4);
+    let direct = scene.direct();
+    let before = direct.sessions("true");
+    proxy.pass_late();
+    // The session ends behind its last message.
+    direct.wait_until(&format!(
+        "SELECT count(*) < {before} FROM pg_stat_activity WHERE datname = current_database()"
+    ));
+    assert_eq!(read(&scene.store, "r").len(), 4);
+    append(&run, entries(step("b", &Value::from(1)))).unwrap();
+    assert_eq!(read(&scene.store, "r").len(), 7);
+}
+
+#[test]
 fn a_commit_that_arrives_during_the_next_attempt_is_found() {
     let scene = scene();
+    refuse_functions(&scene);
     let proxy = Proxy::start(scene.url());
     let store = scene.open_at(proxy.url());
     let run = create(&store, "r");
@@ -112,6 +152,7 @@ fn a_commit_that_arrives_during_the_next_attempt_is_found() {
 #[test]
 fn a_process_that_stops_in_a_transaction_stops_no_other() {
     let scene = scene();
+    refuse_functions(&scene);
     let proxy = Proxy::start(scene.url());
     let store = scene.open_at(proxy.url());
     let run = create(&store, "r");

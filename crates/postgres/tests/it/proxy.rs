@@ -9,6 +9,10 @@ use std::thread;
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
 /// The answer to it.
 const COMMITTED: &[u8] = b"COMMIT\0";
+/// The text of a call that is a transaction of its own, behind the name of its prepared statement.
+const CALL: &[u8] = b"\0SELECT pg_temp.planwright_append_";
+/// The answer to such a call.
+const CALLED: &[u8] = b"SELECT 1\0";
 
 /// The fate of a commit.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -123,9 +127,12 @@ fn connect(shared: &Arc<Shared>, client: TcpStream, server: &str) {
     let (requests, loses) = (Arc::clone(shared), Arc::clone(&is_unanswered));
     thread::spawn(move || {
         let mut buffer = vec![0; 1 << 16];
+        let mut calls = Vec::new();
         while let Ok(length @ 1..) = from_client.read(&mut buffer) {
             let mut message = buffer.get(..length).unwrap_or_default();
-            let fate = fate(&requests, message);
+            calls.extend(prepared_call(message));
+            let is_call = calls.iter().any(|name| is_call(message, name));
+            let fate = fate(&requests, is_call || contains(message, COMMIT));
             if fate.is_some()
                 && let Some(commit) = position(message, COMMIT)
             {
@@ -160,7 +167,8 @@ fn connect(shared: &Arc<Shared>, client: TcpStream, server: &str) {
         let mut buffer = vec![0; 1 << 16];
         while let Ok(length @ 1..) = from_server.read(&mut buffer) {
             let message = buffer.get(..length).unwrap_or_default();
-            if contains(message, COMMITTED) && *is_unanswered.lock().unwrap() {
+            let is_answer = contains(message, COMMITTED) || contains(message, CALLED);
+            if is_answer && *is_unanswered.lock().unwrap() {
                 answers.change(|state| {
                     state.is_over = true;
                     state.refuses = true;
@@ -176,9 +184,9 @@ fn connect(shared: &Arc<Shared>, client: TcpStream, server: &str) {
 }
 
 /// Returns the fate of a message, which befalls it from now on.
-fn fate(shared: &Shared, message: &[u8]) -> Option<Fate> {
+fn fate(shared: &Shared, is_commit: bool) -> Option<Fate> {
     let mut state = shared.state();
-    if state.fate.is_none() || !contains(message, COMMIT) {
+    if state.fate.is_none() || !is_commit {
         return None;
     }
     if 0 < state.commits {
@@ -186,6 +194,18 @@ fn fate(shared: &Shared, message: &[u8]) -> Option<Fate> {
         return None;
     }
     state.fate.take()
+}
+
+/// Returns the name of the statement that `message` prepares, if it is a call that is a transaction.
+fn prepared_call(message: &[u8]) -> Option<Vec<u8>> {
+    let before = message.get(..position(message, CALL)?)?;
+    before.rsplit(|byte| *byte == 0).next().map(<[u8]>::to_vec)
+}
+
+/// Returns true if `message` executes the statement `name`: its kind, its length, the portal without a name, and the statement.
+fn is_call(message: &[u8], name: &[u8]) -> bool {
+    let statement = message.get(6..).and_then(|rest| rest.strip_prefix(name));
+    message.first() == Some(&b'B') && statement.is_some_and(|rest| rest.first() == Some(&0))
 }
 
 fn contains(message: &[u8], part: &[u8]) -> bool {

@@ -82,6 +82,17 @@ impl Direct {
             .unwrap();
     }
 
+    /// Returns the number of sessions of the database with this condition.
+    pub(crate) fn sessions(&self, condition: &str) -> i64 {
+        let sql = format!(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND {condition}"
+        );
+        self.runtime
+            .block_on(self.client.query_one(&sql, &[]))
+            .unwrap()
+            .get(0)
+    }
+
     /// Repeats a query until its result is true.
     pub(crate) fn wait_until(&self, sql: &str) {
         while !self
