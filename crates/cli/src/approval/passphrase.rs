@@ -21,7 +21,7 @@ const PASSPHRASE_HINT: &str = "run it at a terminal";
 /// The hint if a decision cannot be confirmed.
 const DECISION_HINT: &str = "decide at a terminal, or in the form of an MCP client";
 
-/// The number of times that a person may enter the passphrase for one decision.
+/// Maximum number of times that a person may enter the passphrase for one decision.
 const MAX_ATTEMPTS: u32 = 3;
 
 /// The question for the passphrase that decisions from the command line require, asked at most once by a process.

@@ -46,7 +46,7 @@ const SUBJECTS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The widest help, in columns.
+/// Maximum width of help, in columns.
 const MAX_COLUMNS: usize = 110;
 
 /// Parses the command line. Prints the text of `--help` and `--version` or a usage error, and returns the exit status then.

@@ -9,7 +9,7 @@ use super::leniency::{Leniencies, Leniency};
 use super::syntax_errors::joined_fields;
 use super::{Item, ItemEntry, ItemKind, Offsets, REDUCE_SIZE, ReadLimits, Syntax};
 
-/// The number of fields up to which duplicate keys are found by comparing all pairs: cheaper than hashing for small
+/// Maximum number of fields whose duplicate keys are found by comparing all pairs: cheaper than hashing for small
 /// objects.
 const MAX_LINEAR_FIELDS: usize = 12;
 

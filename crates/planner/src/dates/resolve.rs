@@ -131,7 +131,7 @@ impl DateError {
     }
 }
 
-/// The length of a phrase, in bytes.
+/// Maximum length of a phrase, in bytes.
 const MAX_PHRASE_LENGTH: usize = 200;
 
 /// Resolves a date phrase to a range of days.
@@ -245,7 +245,7 @@ last 30 days|last 3 months|next 7 days|3 days ago|in 3 days|last weekend|this we
 month to date|year to date|since Monday|October 2025|October 1st|October 1-10|Q3 2025|\
 between October 1st and October 10th|from October 1st to October 10th";
 
-/// The number of suggestions.
+/// Maximum number of suggestions.
 const MAX_SUGGESTIONS: usize = 3;
 
 /// The smallest similarity of a suggestion.

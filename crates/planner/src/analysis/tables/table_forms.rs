@@ -14,10 +14,10 @@ use crate::analysis::fields::is_epoch;
 use crate::analysis::numbers::{MAX_UNIT_LENGTH, is_number_text};
 use crate::analysis::report::{PageInfo, TableFormat};
 
-/// The number of cells of a row, or of a line of CSV.
+/// Maximum number of cells of a row, or of a line of CSV.
 const MAX_CELLS: usize = 500;
 
-/// The fewest rows of timestamps and numbers that are a table.
+/// Minimum number of rows of timestamps and numbers that are a table.
 const MIN_TIMED_ROWS: usize = 3;
 
 /// Names of lists of column names beside a list of rows.
@@ -264,7 +264,7 @@ fn join<'t>(
 /// The longest text that is parsed, in bytes.
 const MAX_LENGTH: usize = 16 << 20;
 
-/// The length of a field name, in bytes.
+/// Maximum length of a field name, in bytes.
 const MAX_NAME_LENGTH: usize = 60;
 
 /// The cell separators, in the order in which they are tried.
