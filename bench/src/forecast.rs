@@ -8,7 +8,7 @@ use planwright_engine::schedule::ConcurrencyLimits;
 
 use crate::shape::Shape;
 
-/// The number of concurrent jobs. `docs/performance.md` promises a makespan for this number.
+/// The number of concurrent jobs.
 const WIDTH: NonZeroUsize = NonZeroUsize::new(8).unwrap();
 
 /// Creates `count` jobs that take from 50 to 500 milliseconds each.

@@ -26,7 +26,7 @@ pub(super) struct JsonReader<'a> {
     pub(super) outer_depth: usize,
     pub(super) diagnostics: Diagnostics,
     pub(super) suppressed: usize,
-    /// True if a structural error was found: the value is discarded then.
+    /// True if a structural error was found, so that the value is discarded.
     pub(super) is_broken: bool,
     /// The text ends inside of a value.
     pub(super) is_cut: bool,

@@ -46,7 +46,7 @@ impl SharedRate {
     }
 
     /// Counts a request of a client. At the limit, fails with the time until the next one is allowed. If the store cannot be
-    /// reached, allows the request: only the limits of this gateway apply then.
+    /// reached, allows the request: the limits of this gateway still apply.
     pub(super) async fn take(&self, client: &ClientId) -> Result<(), Duration> {
         if self.spend(client) {
             return Ok(());
