@@ -128,7 +128,7 @@ fn is_better(
             problems(&text.diagnostics).count(),
             fixable(&text.diagnostics),
         ),
-        // What a text that is no plan calls was not checked.
+        // A text that is not a plan was not checked, so only the diagnostics of its reading count.
         None => (text.of_reading, fixable(&text.diagnostics)),
     };
     let is_lost = first.plan.is_some() && (now.plan.is_none() || first.errors() < now.errors());

@@ -185,7 +185,7 @@ pub(super) struct LabelStore<'a> {
     keys: Option<NodeId>,
     /// True while it counts whether an item exists at a position, since there is another value for this case.
     pub(super) counts_positions: bool,
-    /// True while it tests whether a part exists: what decides whether a step has an output is read as well.
+    /// True while it tests whether a part exists: the values that decide whether a step has an output are read as well.
     pub(super) tests_existence: bool,
     /// True if something may depend on whether steps fail.
     pub(super) follows_failures: bool,

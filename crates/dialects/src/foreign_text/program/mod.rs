@@ -523,7 +523,7 @@ impl Builder {
                             [] => Some(()),
                             [only] if self.output.is_none() && self.conditions.is_empty() => {
                                 let printed = self.value(only)?;
-                                // What is printed inside of `try` need not be there.
+                                // A value that is printed inside of `try` may be missing.
                                 self.output = Some(match (printed.as_text(), &self.handler) {
                                     (Some(text), Some(_)) => Value::text(with_default(text)),
                                     _ => printed,
