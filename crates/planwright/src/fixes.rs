@@ -147,7 +147,7 @@ fn is_same(before: &CheckedText, after: &CheckedText) -> bool {
         || (before.dialect == after.dialect && before.plan == after.plan)
 }
 
-/// Returns true if an edit replaces all of `text`, which is no JSON, by JSON.
+/// Returns true if an edit replaces all of `text`, which is not JSON, by JSON.
 fn rewrites(diagnostics: &Diagnostics, text: &str) -> bool {
     let all = text.trim();
     let is_all = |edit: &TextEdit| {

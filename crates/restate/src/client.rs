@@ -86,7 +86,7 @@ impl RestateClient {
     ///
     /// # Errors
     ///
-    /// If that is no address.
+    /// If that is not an address.
     pub fn new(address: &str) -> Result<Self, RestateError> {
         static PROVIDER: Once = Once::new();
         PROVIDER.call_once(|| {

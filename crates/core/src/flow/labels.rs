@@ -73,7 +73,7 @@ enum Labels {
     /// A list whose number of items has this label, although its items do not come from what was counted.
     Counted(LabelsId, NodeId),
     /// A list with as many items as the other, from which its items come. A list of other items with the same number is
-    /// [counted](Self::Counted). A value that is no list is a part of each item of such a list, and does not come from the item: only
+    /// [counted](Self::Counted). A value that is not a list is a part of each item of such a list, and does not come from the item: only
     /// its position depends on how many there are.
     Sized(LabelsId, LabelsId),
     /// The value after it passed a place.

@@ -460,7 +460,7 @@ impl Builder {
                 Expression::Binary("&&", before, part) => (Some(before), &**part),
                 only => (None, only),
             };
-            // The result of a call that writes is no condition: what follows it runs after it.
+            // The result of a call that writes is not a condition: what follows it runs after it.
             if let Expression::Call(function, _) = part
                 && self.calls_tool(part)
                 && function

@@ -30,7 +30,7 @@ impl RunMachine {
             return;
         };
         let at = Arc::clone(&data.address);
-        // This is no question of consent, because a person must find out first whether the call happened.
+        // A person must first find out whether the call happened, so consent is not asked for.
         if data.outcome_unknown {
             let tool = Arc::clone(&tool.name);
             self.emit(effects, || RunEvent::OutcomeUnknown { at, tool, args });

@@ -1,4 +1,4 @@
-//! The end of the standard error output of a server, and what it wrote to its standard output that is no message.
+//! The end of the standard error output of a server, and what it wrote to its standard output that is not a message.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
