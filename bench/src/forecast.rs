@@ -1,4 +1,4 @@
-//! Forecasts: jobs with the dependencies of a graph and given durations, and the search for an order.
+//! The search for an order of jobs with known durations and the dependencies of a graph.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use planwright_engine::schedule::ConcurrencyLimits;
 
 use crate::shape::Shape;
 
-/// The number of concurrent jobs, for which a makespan is promised.
+/// The number of concurrent jobs.
 const WIDTH: NonZeroUsize = NonZeroUsize::new(8).unwrap();
 
 /// Creates `count` jobs that take from 50 to 500 milliseconds each.

@@ -10,7 +10,7 @@ pub mod shape;
 /// The scheduler alone, with graphs of calls.
 pub mod scheduler;
 
-/// Forecasts: the search for an order of a graph of calls.
+/// The search for the order of calls with the shortest forecast makespan.
 pub mod forecast;
 
 /// Plans and catalogs of any size.

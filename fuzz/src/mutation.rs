@@ -11,7 +11,7 @@ use serde_json::Value;
 /// The maximum number of changes of one input.
 const MAX_CHANGES: usize = 4;
 
-/// Mutates the JSON before or after the NUL byte of `input`, or all of it if it has none. Returns `None` if that is no JSON. The same
+/// Mutates the JSON before or after the NUL byte of `input`, or all of it if it has none. Returns `None` if that is not JSON. The same
 /// `seed` changes the same input in the same way.
 pub fn change(input: &[u8], seed: u64) -> Option<Vec<u8>> {
     let mut random = Rng::with_seed(seed);

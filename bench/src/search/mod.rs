@@ -10,7 +10,7 @@ pub use questions::{QuestionSet, ReadError, sample, whole_set};
 
 use planwright_planner::tools::search::SearchIndex;
 
-/// The share of the wanted tools among the first results.
+/// The fraction of the wanted tools that are among the first results.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recall {
     /// The recall of Planwright's search.

@@ -59,8 +59,8 @@ pub fn sample() -> QuestionSet {
     }
 }
 
-/// Reads the questions of the category `asked`, such as `multiple`, from the folder `data` of the package `bfcl-eval`, about the
-/// functions of all `categories`. A name that several functions have stands for the first of them.
+/// Reads the questions of the category `asked`, such as `multiple`, from the folder `data` of the package `bfcl-eval`. The tools are the
+/// functions of all `categories`; of several functions with the same name, only the first.
 ///
 /// # Errors
 ///
@@ -137,7 +137,7 @@ fn tool(function: &Json, input: &Json) -> Arc<Tool> {
     })
 }
 
-/// Returns the schema of an object with the parameters of the sample.
+/// Converts the parameters of a function in the sample to the JSON Schema of an object.
 fn properties(parameters: &Json) -> Json {
     let parameters = parameters.as_object().into_iter().flatten();
     let properties: serde_json::Map<String, Json> = parameters

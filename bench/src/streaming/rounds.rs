@@ -22,23 +22,23 @@ pub async fn rounds(scene: &Scene, round_size: RoundSize) {
         RoundSize::One => (0..scene.calls.len()).map(|index| vec![index]).collect(),
         RoundSize::AllReady => scene.levels(),
     };
-    let words = |round: &Vec<usize>| -> String {
+    let text = |round: &Vec<usize>| -> String {
         round.iter().map(|index| scene.tool_call(*index)).collect()
     };
     let server = Server::of(scene);
-    let model = model(rounds.iter().map(words));
+    let model = model(rounds.iter().map(text));
     for round in rounds {
-        hear(&model).await;
+        wait_for_answer(&model).await;
         join_all(round.iter().map(|_| server.call())).await;
     }
 }
 
 /// Waits for the whole answer, at the speed of the model.
-async fn hear(model: &Writer) {
+async fn wait_for_answer(model: &Writer) {
     let mut request = ModelRequest::new("", [Message::User("go on".to_owned())]);
     request.delivery = Delivery::Live;
-    let mut pieces = model.ask(request);
-    while let Some(piece) = pieces.next().await {
-        piece.expect("an answer");
+    let mut chunks = model.ask(request);
+    while let Some(chunk) = chunks.next().await {
+        chunk.expect("an answer");
     }
 }

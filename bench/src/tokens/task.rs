@@ -16,10 +16,10 @@ pub struct Call {
 /// The results of the calls so far, in order.
 pub type EarlierResults = Vec<String>;
 
-/// A turn: computes the calls that are made together from the earlier results.
+/// A turn: computes, from the earlier results, the calls that are made together.
 pub(super) type Turn = Box<dyn Fn(&EarlierResults) -> Vec<Call>>;
 
-/// A task, written down as a model would complete it.
+/// A task, with the searches, calls and plan by which a model would complete it.
 pub struct Task {
     /// The name for tables.
     pub name: &'static str,

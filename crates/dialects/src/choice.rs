@@ -100,7 +100,7 @@ pub(crate) fn other_reading(document: &Document, diagnostics: &Diagnostics) -> O
     Some(advice_of(Code::UnknownDialect, message, &found, text))
 }
 
-/// The advice about the value of `document`, a plan of another system; none if it is no plan.
+/// The advice about the value of `document`, a plan of another system; none if it is not a plan.
 fn of_value(document: &Document, message: &str) -> Diagnostics {
     let text = document.source.text();
     let span = document.source.span(document.root.place);

@@ -30,7 +30,7 @@ pub trait Dialect: Sync {
 
     /// Reads a plan and reports all diagnostics at once.
     ///
-    /// A plan may come with errors, so that the checks can add their diagnostics; it must not be run then.
+    /// A plan may come with errors, so that the checks can add their diagnostics; such a plan must not be run.
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics);
 
     /// The form of the dialect's references. The literal texts of its plans are then searched for references of other

@@ -172,7 +172,7 @@ pub struct ApprovalRequest {
     pub reason: Option<Arc<str>>,
     /// The differences from the call that was decided at this place before, one clause each.
     pub changes: Vec<String>,
-    /// True if the latest decision about a call of this place was a rejection. Consent to a whole plan does not cover the call then.
+    /// True if the latest decision about a call of this place was a rejection, so that consent to a whole plan does not cover the call.
     pub was_rejected: bool,
 }
 

@@ -97,7 +97,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// Those of [`SpawnRequest::check`]. Nothing was called then.
+    /// Those of [`SpawnRequest::check`]. After an error, nothing was called.
     ///
     /// # Panics
     ///

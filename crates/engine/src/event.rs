@@ -35,7 +35,7 @@ pub enum RunEvent {
     },
     /// Steps were added to the running plan.
     PlanExtended {
-        /// The number of its steps.
+        /// The number of all its steps, including the added ones.
         steps: usize,
     },
     /// A step, item or round has begun.
@@ -44,7 +44,7 @@ pub enum RunEvent {
         at: Arc<Address>,
         /// The tool that it calls.
         tool: Option<Arc<str>>,
-        /// The number of items, if it runs for each of a list.
+        /// The number of items, if it runs once for each item of a list.
         items: Option<u64>,
     },
     /// A call has been sent.

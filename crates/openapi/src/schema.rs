@@ -9,8 +9,10 @@ use super::document::SpecVersion;
 use super::name::valid_name;
 use super::reference;
 
-/// The number of schemas after which references are not replaced any more, and the depth.
+/// Maximum number of schemas that replace references; further references become definitions.
 const MAX_INLINE: usize = 500;
+
+/// Maximum depth at which a schema replaces a reference.
 const MAX_DEPTH: usize = 64;
 
 /// The direction of a value, which decides whether its read-only or its write-only fields exist.

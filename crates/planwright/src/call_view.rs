@@ -23,7 +23,7 @@ const WHOLE_LIST: usize = 12;
 /// The number of items that are shown of a longer list, at its beginning and at its end.
 const LIST_ENDS: (usize, usize) = (8, 3);
 
-/// The depth to which values are shown on separate lines.
+/// Maximum depth to which values are shown on separate lines.
 const MAX_DEPTH: usize = 6;
 
 /// The maximum number of lines for all arguments together. With more, each argument takes one line.

@@ -128,7 +128,7 @@ fn is_better(
             problems(&text.diagnostics).count(),
             fixable(&text.diagnostics),
         ),
-        // What a text that is no plan calls was not checked.
+        // A text that is not a plan was not checked, so only the diagnostics of its reading count.
         None => (text.of_reading, fixable(&text.diagnostics)),
     };
     let is_lost = first.plan.is_some() && (now.plan.is_none() || first.errors() < now.errors());
@@ -147,7 +147,7 @@ fn is_same(before: &CheckedText, after: &CheckedText) -> bool {
         || (before.dialect == after.dialect && before.plan == after.plan)
 }
 
-/// Returns true if an edit replaces all of `text`, which is no JSON, by JSON.
+/// Returns true if an edit replaces all of `text`, which is not JSON, by JSON.
 fn rewrites(diagnostics: &Diagnostics, text: &str) -> bool {
     let all = text.trim();
     let is_all = |edit: &TextEdit| {

@@ -72,7 +72,7 @@ impl PostgresConnection {
         )
     }
 
-    /// Opens the connection of a thread that is no part of a tokio runtime, and that drives the connection while it waits for an answer.
+    /// Opens the connection of a thread that is not a part of a tokio runtime, and that drives the connection while it waits for an answer.
     pub(crate) fn open_on_own_thread(server: &Arc<PostgresServer>) -> Result<Self, QueryError> {
         Self::with_limit(server, server.write_timeout().max(MIN_STATEMENT_TIME), true)
     }

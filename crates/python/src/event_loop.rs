@@ -170,7 +170,7 @@ impl EventLoop {
         Ok(awaited)
     }
 
-    /// Holds a task of the loop until it has ended, and calls `on_end` then.
+    /// Holds a task of the loop until it has ended, then calls `on_end`.
     pub(crate) fn track(
         this: &SharedLoop,
         py: Python<'_>,

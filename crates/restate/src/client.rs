@@ -86,11 +86,11 @@ impl RestateClient {
     ///
     /// # Errors
     ///
-    /// If that is no address.
+    /// If that is not an address.
     pub fn new(address: &str) -> Result<Self, RestateError> {
         static PROVIDER: Once = Once::new();
         PROVIDER.call_once(|| {
-            // Fails if the program has installed one already, which is used then.
+            // Fails if the program has installed one already, which is used instead.
             let _ = rustls::crypto::ring::default_provider().install_default();
         });
         let invalid = || RestateError::Address(address.to_owned());

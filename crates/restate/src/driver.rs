@@ -167,7 +167,7 @@ impl<'a> Driver<'a> {
         let Json(start) = action(ctx, "begin", Box::pin(start)).await?;
         let (plan, options) = opened?;
         let mut projection = match Projection::open(&worker.store, &id, request, &plan) {
-            // That does not change.
+            // Another attempt would fail in the same way.
             Err(error @ ProjectionError::OtherRun(_)) => {
                 return Err(TerminalError::new_with_code(409, error.to_string()).into());
             }

@@ -66,7 +66,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Those of [`Store::decide`]. Nothing is stored then.
+    /// Those of [`Store::decide`]. After an error, nothing is stored.
     pub fn decide_all(&self, new: &[(RunId, NewDecision)]) -> Result<(), StoreError> {
         self.store_decisions(new, ExistingDecision::Keep, None)
     }
@@ -75,7 +75,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Those of [`Store::approve_plan`] and [`Store::decide_all`]. Nothing is stored then.
+    /// Those of [`Store::approve_plan`] and [`Store::decide_all`]. After an error, nothing is stored.
     pub fn approve_plan_and_calls(
         &self,
         selector: &str,

@@ -16,7 +16,7 @@ use crate::error::StoreError;
 use crate::file::SqliteDatabase;
 use crate::writer::StoreWriter;
 
-/// The number of read connections. Further readers wait for one of them. All stay open: under load, a server would be busy with the
+/// Maximum number of read connections. Further readers wait for one of them. All stay open: under load, a server would be busy with the
 /// creation of sessions otherwise.
 const MAX_READERS: usize = 8;
 

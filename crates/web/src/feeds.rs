@@ -24,7 +24,7 @@ use crate::session::RunOwner;
 /// slow the run down without a visible effect.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(40);
 
-/// The number of updates that a page may be behind. A page that is further behind reconnects, and continues at its last update.
+/// Maximum number of updates that a page may be behind. A page that is further behind reconnects, and continues at its last update.
 const MAX_BEHIND: usize = 256;
 
 /// The runs that are followed.

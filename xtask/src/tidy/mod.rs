@@ -52,7 +52,7 @@ pub(crate) fn run(project: &Project) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "{} style rules are violated\n  {}",
+        "{} violations of style rules\n  {}",
         violations.len(),
         violations.join("\n  ")
     ))

@@ -38,16 +38,16 @@ const CHECKED: &[&str] = &[
     "crates/web/",
 ];
 
-/// Crates that no other crate depends on, so that their names never meet others.
+/// Crates that no library or program depends on, so that their names never meet others.
 const EXEMPT: &[&str] = &["bench/", "crates/testkit/", "fuzz/", "xtask/"];
 
 /// The keywords that define a type.
 const KEYWORDS: &[&str] = &["struct", "enum", "trait", "type", "union"];
 
-/// Checks that the visible types of the checked crates have their own names among `sources`. Equal names within one file are alternatives for different
-/// targets.
+/// Checks that no visible type of a checked crate has the name of another type in `sources`. Equal names within one file are alternatives for
+/// different targets.
 pub(super) fn check(sources: &[SourceFile<'_>]) -> Vec<Violation> {
-    let mut users: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    let mut definitions: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for source in sources {
         if EXEMPT.iter().any(|folder| source.path.starts_with(folder)) {
             continue;
@@ -56,7 +56,7 @@ pub(super) fn check(sources: &[SourceFile<'_>]) -> Vec<Violation> {
         for (index, line) in source.text.code.lines().enumerate() {
             if let Some(name) = visible_type(line).filter(|name| names.insert(*name)) {
                 let place = format!("{}:{}", source.path, index + 1);
-                users.entry(name).or_default().insert(place);
+                definitions.entry(name).or_default().insert(place);
             }
         }
     }
@@ -64,7 +64,7 @@ pub(super) fn check(sources: &[SourceFile<'_>]) -> Vec<Violation> {
         MODULE_NAMES.contains(&name) || ALLOWED.iter().any(|(allowed, _)| *allowed == name)
     };
     let is_checked = |place: &String| CHECKED.iter().any(|prefix| place.starts_with(prefix));
-    let ambiguous = users.iter().filter(|(name, places)| {
+    let ambiguous = definitions.iter().filter(|(name, places)| {
         places.len() > 1 && !is_allowed(name) && places.iter().any(is_checked)
     });
     ambiguous

@@ -1,5 +1,5 @@
-//! `planwright approve` and `planwright reject`: decisions about calls of a stored run that wait for one. The process that drives the run,
-//! now or later, applies them.
+//! `planwright approve` and `planwright reject`: decisions about the waiting calls of a stored run. The process that drives the run, now or
+//! later, applies them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -130,13 +130,13 @@ fn show_whole(call: &OpenCall, printer: Printer) -> Result<(), CommandError> {
 fn check_digests(questions: &[Question], digests: &[String]) -> Result<(), CommandError> {
     let is_of = |call: &OpenCall, digest: &str| call.digest.starts_with(digest);
     let mut calls = questions.iter().map(|question| &question.call);
-    let unnamed = calls
+    let without_digest = calls
         .clone()
         .find(|call| !digests.iter().any(|digest| is_of(call, digest)));
     let unknown = digests
         .iter()
         .find(|digest| !calls.clone().any(|call| is_of(call, digest)));
-    let message = match (&questions, unknown, unnamed) {
+    let message = match (&questions, unknown, without_digest) {
         (_, None, None) => return Ok(()),
         ([_], Some(digest), _) => {
             format!("the digest `{}` is not that of this call", visible(digest))
@@ -420,10 +420,13 @@ fn select_calls(
     decided: &BTreeSet<String>,
     run: &RunId,
 ) -> Result<BTreeSet<usize>, CommandError> {
-    let is_open = |call: &OpenCall| !decided.contains(&call.digest);
+    let is_undecided = |call: &OpenCall| !decided.contains(&call.digest);
     let mut chosen = BTreeSet::new();
     if steps.is_empty() {
-        let undecided = open.iter().enumerate().filter(|(_, call)| is_open(call));
+        let undecided = open
+            .iter()
+            .enumerate()
+            .filter(|(_, call)| is_undecided(call));
         chosen.extend(undecided.map(|(index, _)| index));
         if chosen.is_empty() {
             return Err(CommandError::new(format!(
@@ -439,7 +442,9 @@ fn select_calls(
             Address::find(wanted, addresses).map_err(|similar| ambiguous(wanted, &similar))?;
         let positions = open.iter().enumerate().filter(|(_, call)| match found {
             Some(at) => *call.at == *at,
-            None => wanted.contains('*') && is_open(call) && matches(wanted, &call.at.to_string()),
+            None => {
+                wanted.contains('*') && is_undecided(call) && matches(wanted, &call.at.to_string())
+            }
         });
         let positions: Vec<usize> = positions.map(|(index, _)| index).collect();
         if positions.is_empty() {

@@ -21,7 +21,7 @@ const PASSPHRASE_HINT: &str = "run it at a terminal";
 /// The hint if a decision cannot be confirmed.
 const DECISION_HINT: &str = "decide at a terminal, or in the form of an MCP client";
 
-/// The number of times that a person may enter the passphrase for one decision.
+/// Maximum number of times that a person may enter the passphrase for one decision.
 const MAX_ATTEMPTS: u32 = 3;
 
 /// The question for the passphrase that decisions from the command line require, asked at most once by a process.
@@ -34,8 +34,8 @@ pub(crate) struct PassphraseCheck {
 impl PassphraseCheck {
     /// The check for decisions about runs of `store`; `None` for runs that are not stored.
     ///
-    /// The passphrase of the store is always required. With `[approvals] passphrase`, that of the user's own store is required as well, so
-    /// a decision cannot avoid it by naming another store.
+    /// The passphrase of `store` is always required. With `[approvals] passphrase`, the passphrase of the user's default store is required
+    /// as well, so that naming another store does not avoid it.
     pub(crate) fn open(store: Option<&Store>) -> Result<Self, CommandError> {
         let is_required = settings::own()?.requires_passphrase();
         let user_store = if is_required {
@@ -59,7 +59,7 @@ impl PassphraseCheck {
 
     /// Asks for the passphrase, if one is set and was not entered before in this process. Blocks; a signal ends the question.
     pub(crate) fn confirm(&self) -> Result<(), CommandError> {
-        if !self.is_open() {
+        if !self.is_pending() {
             return Ok(());
         }
         let check = self.clone();
@@ -69,7 +69,7 @@ impl PassphraseCheck {
 
     /// Asks for the passphrase like [`confirm`](Self::confirm), without blocking. Dropping the future withdraws the question.
     pub(super) async fn confirm_later(&self) -> Result<(), CommandError> {
-        if !self.is_open() {
+        if !self.is_pending() {
             return Ok(());
         }
         let check = self.clone();
@@ -80,7 +80,7 @@ impl PassphraseCheck {
 
     /// Asks for the passphrase like [`confirm`](Self::confirm), on a terminal that is open already. A wrong one may be corrected.
     pub(super) fn confirm_at(&self, input: &mut TerminalInput) -> Result<(), CommandError> {
-        if !self.is_open() {
+        if !self.is_pending() {
             return Ok(());
         }
         let mut attempt = 1;
@@ -109,7 +109,7 @@ impl PassphraseCheck {
     }
 
     /// Returns true if the passphrase is still to be entered.
-    fn is_open(&self) -> bool {
+    fn is_pending(&self) -> bool {
         self.passphrase.is_set() && self.confirmed.get().is_none()
     }
 

@@ -29,7 +29,7 @@ pub(crate) enum Reviewed {
 /// Reads and checks a text.
 pub(crate) type Judge<'a> = dyn Fn(&str) -> (LoadedPlan, Option<CheckedPlan>) + Sync + 'a;
 
-/// Shows `plan`, whose text is `text`, and asks for a decision about it. `store` is that of its run, which may have a passphrase.
+/// Shows `plan`, whose text is `text`, and asks for a decision about it. `store` is the store of its run, whose decisions may require a passphrase.
 pub(crate) async fn review(
     store: Option<&Store>,
     plan: &CheckedPlan,
@@ -47,7 +47,7 @@ pub(crate) async fn review(
         };
         match answer.to_lowercase().as_str() {
             "r" | "run" | "y" | "yes" => {
-                if let Err(error) = confirmed(store).await {
+                if let Err(error) = confirm(store).await {
                     printer.error(&error);
                     return Reviewed::No;
                 }
@@ -92,7 +92,7 @@ pub(crate) fn changed_goal(goal: &str, plan: &str, change: &str) -> String {
 }
 
 /// Asks for the passphrase that decisions require, if one is set.
-async fn confirmed(store: Option<&Store>) -> Result<(), CommandError> {
+async fn confirm(store: Option<&Store>) -> Result<(), CommandError> {
     PassphraseCheck::open(store)?.confirm_later().await
 }
 

@@ -45,12 +45,13 @@ pub(super) struct TerminalApprover {
     printer: Printer,
     live: Arc<Live>,
     passphrase: PassphraseCheck,
+    /// The lock of the terminal, which each question holds.
     turn: Arc<tokio::sync::Mutex<()>>,
     waiting: Arc<Mutex<WaitingCalls>>,
 }
 
-/// Lists each call as waiting while another approver decides about it. Calls that are asked about together are all listed before the first of
-/// them is decided, even if that approver has to read the store first.
+/// Lists each call as waiting while another approver decides about it. A call is listed before that approver is polled, so that all calls of a
+/// step are listed before the first question about one of them.
 pub(super) struct ListingApprover {
     waiting: Arc<Mutex<WaitingCalls>>,
     approver: Arc<dyn Approver>,
@@ -79,7 +80,7 @@ impl TerminalApprover {
         }
     }
 
-    /// Lists the calls that `approver` decides about, so that a person here can decide about those of a step together.
+    /// Lists the calls that `approver` decides about, so that the person at the terminal can decide about all calls of a step together.
     pub(super) fn listing(&self, approver: Arc<dyn Approver>) -> ListingApprover {
         ListingApprover {
             waiting: Arc::clone(&self.waiting),
@@ -179,7 +180,7 @@ impl Question {
     fn ask(&self, mut answers: Answers<'_>) -> Decision {
         self.printer
             .quote(&format!("\n{}", CallView::of(&self.request).text()));
-        let of_step = if self.request.at.item.is_some() {
+        let step_choice = if self.request.at.item.is_some() {
             "all of this [s]tep, "
         } else {
             ""
@@ -194,7 +195,7 @@ impl Question {
                 ""
             };
             let question = format!(
-                "make {call}{with}? [y]es, [n]o, {of_step}[c]hange, [a]ll arguments, [l]ater, [?]:"
+                "make {call}{with}? [y]es, [n]o, {step_choice}[c]hange, [a]ll arguments, [l]ater, [?]:"
             );
             let Some(answer) = answers.ask(&question) else {
                 return Decision::Later;
@@ -207,9 +208,9 @@ impl Question {
                 }
                 "n" | "no" => Some(Decision::Reject { because: None }),
                 "l" | "later" => Some(Decision::Later),
-                "s" | "step" if self.request.at.item.is_some() => self.of_step(&mut answers),
+                "s" | "step" if self.request.at.item.is_some() => self.decide_step(&mut answers),
                 "a" | "all" => {
-                    for line in in_full(args).lines() {
+                    for line in pretty_json(args).lines() {
                         self.printer.quote(&format!("  {}", visible(line)));
                     }
                     None
@@ -259,7 +260,7 @@ impl Question {
         }
     }
 
-    /// Shows changed arguments, which the person has not agreed to yet; `None` if they are those of the call.
+    /// Shows changed arguments and returns them; `None` if they are those of the call.
     fn show_changed(&self, args: Value) -> Option<Value> {
         if args == self.request.shown {
             self.printer
@@ -276,7 +277,7 @@ impl Question {
     /// Asks for arguments that replace `args`; `None` at the end of the input, and if the call no longer waits.
     fn edited(&self, args: &Value, answers: &mut Answers<'_>) -> Option<Result<Value, String>> {
         let text = match editor::configured() {
-            Some(_) => match answers.input.edit(&in_full(args), "arguments")? {
+            Some(_) => match answers.input.edit(&pretty_json(args), "arguments")? {
                 Ok(text) => text,
                 Err(error) => return Some(Err(error)),
             },
@@ -297,7 +298,7 @@ impl Question {
     }
 
     /// Shows the waiting calls of all items of the step, and decides about exactly these; `None` if the person decides about them one by one.
-    fn of_step(&self, answers: &mut Answers<'_>) -> Option<Decision> {
+    fn decide_step(&self, answers: &mut Answers<'_>) -> Option<Decision> {
         let whole = whole_step(&self.request.at);
         let mut calls: Vec<(String, ApprovalRequest)> = lock(&self.waiting)
             .calls
@@ -336,8 +337,8 @@ impl Question {
     }
 }
 
-/// Arguments as JSON, in lines.
-fn in_full(args: &Value) -> String {
+/// Formats arguments as JSON in several lines.
+fn pretty_json(args: &Value) -> String {
     // Writing a value cannot fail: its keys are texts.
     serde_json::to_string_pretty(args).unwrap_or_default()
 }

@@ -237,7 +237,7 @@ fn long(flag: &'static str) -> &'static str {
     flag.trim_start_matches('-')
 }
 
-/// Returns a flag of the group of running.
+/// Returns a flag under the help heading of runs.
 fn flag(long: &'static str, description: &'static str) -> Arg {
     Arg::new(long)
         .long(long)

@@ -46,10 +46,10 @@ const SUBJECTS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The widest help, in columns.
+/// Maximum width of help, in columns.
 const MAX_COLUMNS: usize = 110;
 
-/// Parses the command line. Prints the text of `--help` and `--version` or a usage error, and returns the exit status then.
+/// Parses the command line. For `--help`, `--version` and a usage error, prints the text and returns the exit status instead.
 pub(crate) fn parse() -> Result<Arguments, ExitCode> {
     let command = command(Printer::data_width().min(MAX_COLUMNS));
     let matches = command.clone().try_get_matches();

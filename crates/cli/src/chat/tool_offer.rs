@@ -18,7 +18,7 @@ pub(super) const FIND: &str = "find_tools";
 /// Maximum number of tools in a request; providers refuse more.
 const MAX_TOOLS: usize = 128;
 
-/// The number of tools that `find_tools` finds.
+/// Maximum number of tools that `find_tools` finds.
 const MAX_FOUND: usize = 10;
 
 /// The size of the definitions, as a multiple of `--tool-tokens`: a definition has about twice the tokens of a signature.

@@ -15,7 +15,7 @@ use crate::view::printer::{BOLD, Printer, styled};
 /// has no `docs`.
 const PAGES: &str = include_str!("explain/pages.txt");
 
-/// The widest paragraph, in columns. Longer lines are hard to read.
+/// Maximum width of a paragraph, in columns. Longer lines are hard to read.
 const MAX_COLUMNS: usize = 100;
 
 /// `planwright explain CODE`

@@ -92,7 +92,7 @@ fn refused(error: TimeError) -> CommandError {
     CommandError::new(error.to_string())
 }
 
-/// The hint about a file that is not a JSON Schema.
+/// The hint about a file that is not JSON Schema.
 pub(crate) const SCHEMA_FORM: &str =
     "write it as a JSON Schema: {\"type\": \"object\", \"properties\": {NAME: {…}}}";
 

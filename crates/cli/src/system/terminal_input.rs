@@ -1,4 +1,4 @@
-//! The lines that a person types at the terminal. A question is withdrawn when its future is dropped: it reads no further line then.
+//! The lines that a person types at the terminal. Dropping the future of a question withdraws it: it reads no further line.
 
 use std::fs::File;
 use std::future::poll_fn;
@@ -281,7 +281,7 @@ impl TerminalInput {
         loop {
             match poll(&mut sources, PollTimeout::NONE) {
                 Err(Errno::EINTR) => {}
-                // Some systems cannot wait for a terminal: the read waits then.
+                // Some systems cannot poll a terminal, so the read has to wait.
                 Err(_) => return true,
                 Ok(_) => return sources.first().and_then(PollFd::any) != Some(true),
             }

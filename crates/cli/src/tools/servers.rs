@@ -244,7 +244,7 @@ fn poorly_described(tools: &[Tool]) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// The number of tools that a note names.
+/// Maximum number of tools that a note names.
 const MAX_NAMED: usize = 5;
 
 /// Starts one server, and measures the time until its tools are listed.

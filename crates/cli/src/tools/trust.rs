@@ -50,7 +50,7 @@ impl Trusted {
     }
 }
 
-/// Returns true if a named file is trusted in its current state. A list that cannot be read is no error, because the file is used either
+/// Returns true if a named file is trusted in its current state. A list that cannot be read is not an error, because the file is used either
 /// way.
 pub(crate) fn is_trusted(path: &Path, text: &str) -> bool {
     load().is_ok_and(|trusted| trusted.has(&entry(path, text)))

@@ -9,7 +9,7 @@ use crate::system::environment;
 /// True while a pager uses the terminal.
 static SHOWS: AtomicBool = AtomicBool::new(false);
 
-/// Returns true while a pager uses the terminal. Ctrl-C is input for the pager then.
+/// Returns true while a pager uses the terminal, and Ctrl-C is input for the pager.
 pub(crate) fn is_shown() -> bool {
     SHOWS.load(Ordering::Relaxed)
 }

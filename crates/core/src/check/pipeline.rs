@@ -208,7 +208,7 @@ pub(super) fn check_plan(
             policy::check_tool(&resolved, (index, step), &mut reporter);
             policy::check_limits(step, limits, &mut reporter);
         }
-        // What follows is for a plan without errors.
+        // The flow analysis needs a plan without errors.
         if reporter.has_errors() {
             flow = None;
             continue;

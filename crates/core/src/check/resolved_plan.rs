@@ -138,7 +138,7 @@ impl<'a> ResolvedPlan<'a> {
         self.resolved_steps.get(step as usize)?.tool.as_ref()
     }
 
-    /// The kind of the input that `id` names, if it is no step.
+    /// The kind of the input that `id` names, if it is not a step.
     pub(super) fn meant_input(&self, id: &StepId) -> Option<SlotKind> {
         if self.ids.contains_key(id) {
             return None;

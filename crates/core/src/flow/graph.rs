@@ -121,7 +121,7 @@ pub(super) struct Flags {
     pub(super) private: bool,
 }
 
-/// A label that is asked for.
+/// A label that a query looks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flag {
     Untrusted,

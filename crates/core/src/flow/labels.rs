@@ -73,7 +73,7 @@ enum Labels {
     /// A list whose number of items has this label, although its items do not come from what was counted.
     Counted(LabelsId, NodeId),
     /// A list with as many items as the other, from which its items come. A list of other items with the same number is
-    /// [counted](Self::Counted). A value that is no list is a part of each item of such a list, and does not come from the item: only
+    /// [counted](Self::Counted). A value that is not a list is a part of each item of such a list, and does not come from the item: only
     /// its position depends on how many there are.
     Sized(LabelsId, LabelsId),
     /// The value after it passed a place.
@@ -185,7 +185,7 @@ pub(super) struct LabelStore<'a> {
     keys: Option<NodeId>,
     /// True while it counts whether an item exists at a position, since there is another value for this case.
     pub(super) counts_positions: bool,
-    /// True while it tests whether a part exists: what decides whether a step has an output is read as well.
+    /// True while it tests whether a part exists: the values that decide whether a step has an output are read as well.
     pub(super) tests_existence: bool,
     /// True if something may depend on whether steps fail.
     pub(super) follows_failures: bool,

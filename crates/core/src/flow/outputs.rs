@@ -487,7 +487,7 @@ fn has_text(tool: &Tool, path: &[Arc<str>], counts: &dyn Fn(&[Arc<str>], bool) -
     visit(counts, &shape, &mut path.to_vec(), 0)
 }
 
-/// Returns true if an answer of `tool` may contain an untrusted text. Its reader is exposed then.
+/// Returns true if an answer of `tool` may contain an untrusted text, which exposes its reader.
 pub fn may_expose(policy: &FlowPolicy, tool: &Tool) -> bool {
     may_be_untrusted_text(&OutputRules::of(policy, tool), tool, &[])
 }

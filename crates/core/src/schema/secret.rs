@@ -14,7 +14,7 @@ pub type PartPath = Vec<PointerSegment>;
 /// Keywords whose schemas apply to the same value.
 const SAME_VALUE_KEYWORDS: &[&str] = &["allOf", "anyOf", "oneOf", "if", "then", "else", "not"];
 
-/// Keywords whose schema applies to items without a positional schema.
+/// Keywords whose schema may apply to any item. A secret must not be missed, so items with a positional schema count, too.
 const ITEM_KEYWORDS: &[&str] = &["items", "additionalItems", "unevaluatedItems", "contains"];
 
 /// Keywords whose schema applies to fields without a named schema.

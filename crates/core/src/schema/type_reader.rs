@@ -12,14 +12,14 @@ use crate::{Object, Value};
 /// Maximum depth of schemas; deeper ones become [`Type::Any`].
 const MAX_DEPTH: u32 = 48;
 
-/// Maximum number of subschemas; further ones become [`Type::Any`]. Each reference counts its target again, since every
-/// traversal of the type visits it again.
+/// Maximum number of subschemas; further ones become [`Type::Any`]. The target of several references counts for each of
+/// them, since every traversal of the type visits it each time.
 const MAX_PARTS: u32 = 5_000;
 
 /// The number of levels of a recursive schema that its type describes; deeper ones are [`Type::Any`].
 const RECURSIVE_LEVELS: u32 = 3;
 
-/// Maximum number of subschemas of a level of a recursive schema from which another level is added.
+/// Maximum number of subschemas of a level of a recursive schema. No level is added to a larger one.
 const MAX_LEVEL_PARTS: u32 = 200;
 
 /// Maximum number of members of an intersection of unions.
@@ -181,14 +181,15 @@ impl<'a> TypeReader<'a> {
             && self.recursive.contains(target)
         {
             levels += 1;
-            let before = (self.parts_left, self.is_incomplete);
-            // The targets within know this one as `Any`, so they are read again as well.
+            let (parts_left, was_incomplete) = (self.parts_left, self.is_incomplete);
+            // Inside of the target, references to it now have the type of the level before, so the type becomes one level
+            // deeper. The other targets were read with `Any` in its place, so they are read again as well.
             self.known.truncate(known_before);
             self.known.insert(target, Some((shape.clone(), parts)));
             let (next, next_parts) = self.read_counted(schema, depth);
-            if self.is_incomplete && !before.1 {
+            if self.is_incomplete && !was_incomplete {
                 // The level has too many parts.
-                (self.parts_left, self.is_incomplete) = before;
+                (self.parts_left, self.is_incomplete) = (parts_left, was_incomplete);
                 break;
             }
             (shape, parts) = (next, next_parts);
@@ -272,8 +273,8 @@ impl<'a> TypeReader<'a> {
         let additional = match fields.get("additionalProperties") {
             // A field may match a pattern, so its type is not that of the other fields.
             _ if has_patterns => Additional::Open(Type::Any),
-            // Drafts up to 7 do not know the keyword.
-            None if self.applies_siblings && is_closed_as_a_whole(fields) => Additional::Closed,
+            // Drafts up to 7 do not know `unevaluatedProperties`.
+            None if self.applies_siblings && is_closed_by_unevaluated(fields) => Additional::Closed,
             None => Additional::Unspecified,
             Some(Value::Bool(false)) => Additional::Closed,
             Some(schema) => Additional::Open(self.schema(schema, depth + 1)),
@@ -298,8 +299,9 @@ impl<'a> TypeReader<'a> {
     }
 }
 
-/// Returns true if a schema excludes all fields that it does not describe, and no other schema beside it describes some.
-fn is_closed_as_a_whole(fields: &Object) -> bool {
+/// Returns true if `unevaluatedProperties` excludes all fields that a schema does not describe, and no keyword applies
+/// another schema that may describe some.
+fn is_closed_by_unevaluated(fields: &Object) -> bool {
     let is_false = |value: &Value| matches!(value, Value::Bool(false));
     fields.get("unevaluatedProperties").is_some_and(is_false)
         && APPLICATORS
@@ -365,15 +367,16 @@ fn intersection(left: Type, right: Type) -> Type {
         (Type::Any, _) => right,
         (_, Type::Any) => left,
         (Type::Union(_), _) | (_, Type::Union(_)) => {
-            let (many, few) = (left.members(), right.members());
+            let (ours, theirs) = (left.members(), right.members());
             // The pairs of members would grow with each `allOf`.
-            if many.len().saturating_mul(few.len()) > MAX_COMBINED {
+            if ours.len().saturating_mul(theirs.len()) > MAX_COMBINED {
                 return overlapping_members(&left, &right);
             }
             Type::union(
-                many.iter()
+                ours.iter()
                     .flat_map(|one| {
-                        few.iter()
+                        theirs
+                            .iter()
                             .map(|other| intersection(one.clone(), other.clone()))
                     })
                     .collect::<Vec<_>>(),

@@ -9,7 +9,7 @@ use super::leniency::{Leniencies, Leniency};
 use super::syntax_errors::joined_fields;
 use super::{Item, ItemEntry, ItemKind, Offsets, REDUCE_SIZE, ReadLimits, Syntax};
 
-/// The number of fields up to which duplicate keys are found by comparing all pairs: cheaper than hashing for small
+/// Maximum number of fields whose duplicate keys are found by comparing all pairs: cheaper than hashing for small
 /// objects.
 const MAX_LINEAR_FIELDS: usize = 12;
 
@@ -26,7 +26,7 @@ pub(super) struct JsonReader<'a> {
     pub(super) outer_depth: usize,
     pub(super) diagnostics: Diagnostics,
     pub(super) suppressed: usize,
-    /// True if a structural error was found: the value is discarded then.
+    /// True if a structural error was found, so that the value is discarded.
     pub(super) is_broken: bool,
     /// The text ends inside of a value.
     pub(super) is_cut: bool,

@@ -54,7 +54,7 @@ pub(super) fn requests(value: &Value) -> Option<Translation> {
 /// The maximum length of a path in `${…}`, in bytes.
 const MAX_MARKER: usize = 200;
 
-/// `value` with `{1.a}` in place of `${1.a}`, which is no reference to the request 1 in this dialect.
+/// `value` with `{1.a}` in place of `${1.a}`, which is not a reference to the request 1 in this dialect.
 fn with_markers(value: &Value, names: &ReferenceNames<'_>) -> Value {
     match value {
         Value::Text(text) => {

@@ -531,7 +531,7 @@ impl<'a> ReferenceNames<'a> {
                 let end = inside + length + close.len();
                 let path = text[inside..inside + length].trim_matches(['(', ')', ' ']);
                 let is_whole = start == 0 && end == text.len();
-                // An id such as `S1` or `read_file` is no word of a sentence.
+                // An id such as `S1` or `read_file` is not a word of a sentence.
                 let is_of_id = |sign: char| sign.is_ascii_digit() || sign == '_';
                 let is_brace = open.ends_with('{') || open.ends_with('[');
                 let is_id = is_brace

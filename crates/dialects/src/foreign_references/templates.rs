@@ -116,7 +116,7 @@ impl Writer<'_, '_> {
         Some(parts.join(" + "))
     }
 
-    /// A statement with the pieces in it; the cursor is at its end then.
+    /// Translates a statement with the pieces in it, and leaves the cursor at its end.
     fn statement(&mut self) -> Option<String> {
         let Some(Piece::Statement(word, head)) = self.pieces.get(self.at).copied() else {
             return None;

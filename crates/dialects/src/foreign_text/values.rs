@@ -68,7 +68,7 @@ pub(super) fn value(text: &str) -> Option<Value> {
     })
 }
 
-/// The plan of calls without ids, which are made in their order; `None` if one has an id, or is no call.
+/// The plan of calls without ids, which are made in their order; `None` if one has an id, or is not a call.
 fn calls_in_order(calls: &Value) -> Option<Value> {
     let mut ids = UsedIds::default();
     let steps = calls.as_list()?.iter().map(|call| {

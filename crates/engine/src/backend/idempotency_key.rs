@@ -29,7 +29,7 @@ pub(crate) enum IdempotencyKey {
 impl IdempotencyKey {
     /// Returns the key.
     ///
-    /// That of a call of a run names the run and the place in it, and digests tool and arguments: a different call at the same place has
+    /// The key of a call of a run names the run and the place in it, and digests tool and arguments: a different call at the same place has
     /// another key, so a server that honours keys does not drop it as a duplicate.
     pub(crate) fn text(&self) -> Arc<str> {
         let (run, at, tool, args) = match self {

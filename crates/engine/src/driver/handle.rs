@@ -38,7 +38,7 @@ impl RunHandle {
     /// Adds the further steps of `plan` to the run: it must be the running plan, [extended](CheckedPlan::extend).
     ///
     /// Only a run with an [open](crate::options::PlanState::Open) plan waits for steps. Steps added to another one
-    /// just as its last step ends, or to a cancelled one, may never run, and are not in its summary then.
+    /// just as its last step ends, or to a cancelled one, may never run. Such steps are not in its summary.
     ///
     /// # Errors
     ///
@@ -110,8 +110,8 @@ impl Future for RunHandle {
     ///
     /// # Panics
     ///
-    /// If the tokio runtime that drove the run is gone, or the run itself has panicked: there is no summary to return
-    /// then.
+    /// If the tokio runtime that drove the run is gone, or the run itself has panicked: neither leaves a summary to
+    /// return.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<RunSummary> {
         match Pin::new(&mut self.task).poll(context) {
             Poll::Pending => Poll::Pending,

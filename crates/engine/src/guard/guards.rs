@@ -130,7 +130,7 @@ pub struct Guards {
     pub written_bytes: Option<Bound>,
     /// The number of consecutive failed calls after which nothing new is called.
     pub failures_in_a_row: Option<Bound>,
-    /// The time limit of the run. Calls in flight are aborted then.
+    /// The time limit of the run, at which calls in flight are aborted.
     pub wall_time: Option<Bound<Duration>>,
     /// The maximum number of calls of one tool with the same arguments. Retries of a call do not count.
     pub same_call: Option<Bound>,

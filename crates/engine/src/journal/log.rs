@@ -19,7 +19,7 @@ pub trait Journal: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// The reason why the run must not use the journal. Nothing is called then.
+    /// The reason why the run must not use the journal. After an error, nothing is called.
     fn open(&self, _run: &RunId, _history: Option<&History>) -> Result<(), JournalError> {
         Ok(())
     }
@@ -38,7 +38,7 @@ pub trait Journal: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// The reason why that is not certain. Nothing more is called then.
+    /// The reason why that is not certain. After an error, nothing more is called.
     fn confirm_exclusive(&self) -> BoxFuture<'static, Result<(), JournalError>> {
         Box::pin(std::future::ready(Ok(())))
     }

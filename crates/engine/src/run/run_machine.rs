@@ -232,7 +232,7 @@ impl RunMachine {
         self.record(effects, || Some(Record::Paused { after }));
     }
 
-    /// Resumes the interrupted work. Call [`proceed`](Self::proceed) then.
+    /// Resumes the interrupted work. Call [`proceed`](Self::proceed) afterwards.
     pub fn resume_work(&mut self, effects: &mut Vec<Effect>) {
         self.record(effects, || Some(Record::Resumed));
         self.queue.resume();

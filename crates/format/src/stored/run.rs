@@ -64,7 +64,7 @@ pub struct PlanTextV1 {
     /// The labels of those results, for the flow policy. Results without labels count as untrusted and private.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recalled_labels: Vec<RecalledLabelsV1>,
-    /// The most steps that it may have.
+    /// The maximum number of steps that it may have.
     pub max_steps: usize,
     /// The plans that it runs by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -16,7 +16,7 @@ use crate::analysis::{AnalyzedPlan, contains};
 use crate::cursor::{CursorPlace, EditCursor};
 use crate::server::PlanTools;
 
-/// The number of sources of a value that are named.
+/// Maximum number of sources of a value that are named.
 const MAX_SOURCES: usize = 5;
 
 /// The text of a hover, as Markdown, and the bytes that it is about.

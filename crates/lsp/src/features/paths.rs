@@ -5,7 +5,7 @@ use planwright::core::schema::{PathLookup, Type};
 
 use crate::analysis::AnalyzedPlan;
 
-/// The number of loops around a variable that are followed.
+/// Maximum number of loops around a variable that are followed.
 const MAX_LOOPS: usize = 8;
 
 /// A path at the end of an expression: `weather[0].te`.

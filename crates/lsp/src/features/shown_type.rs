@@ -2,10 +2,10 @@
 
 use planwright::core::schema::{Additional, Type};
 
-/// The number of levels of objects and lists that are shown.
+/// Maximum number of levels of objects and lists that are shown.
 const MAX_DEPTH: usize = 3;
 
-/// The number of fields of an object that are shown.
+/// Maximum number of fields of an object that are shown.
 const MAX_FIELDS: usize = 16;
 
 /// Returns `shape` on one line.

@@ -40,7 +40,7 @@ pub(crate) struct ClientQuestion {
     pub(crate) answer: oneshot::Sender<Result<Value, UpstreamError>>,
 }
 
-/// The most notifications that wait for their client. Beyond it, the oldest ones are dropped.
+/// Maximum number of notifications that wait for their client. Beyond it, the oldest ones are dropped.
 const MAX_NOTIFICATIONS: usize = 1024;
 
 #[derive(Debug, Default)]

@@ -50,7 +50,7 @@ pub(crate) fn unreadable_reason(bytes: &[u8]) -> String {
     reason.to_owned()
 }
 
-/// Describes a line that is no message for this client, as a clause whose subject is the server. `shorten` cuts what is quoted of it.
+/// Describes a line that is not a message for this client, as a clause whose subject is the server. `shorten` cuts what is quoted of it.
 pub(crate) fn describe_stray(line: &[u8], shorten: impl Fn(&str) -> Cow<'_, str>) -> String {
     let answered = match read(line) {
         Some(Envelope {

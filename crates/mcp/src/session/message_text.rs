@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// The number of bytes that an error shows.
+/// Maximum number of bytes that an error shows.
 pub(crate) const MAX_SHOWN: usize = 2 << 10;
 
 /// Replaces bytes that are not UTF-8, and lone surrogates such as `\ud83d`, with the replacement character, so that a

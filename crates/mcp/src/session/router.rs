@@ -42,7 +42,7 @@ struct RouterState {
     pending: HashMap<RequestId, oneshot::Sender<RequestOutcome>>,
     handshakes: HashMap<RequestId, Option<Value>>,
     is_closed: bool,
-    /// The greatest number of a request so far.
+    /// The highest request number so far.
     last_number: i64,
 }
 

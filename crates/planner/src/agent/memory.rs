@@ -245,7 +245,7 @@ impl WorkingMemory {
                     let Some(value) = scope.get(*kind).and_then(|all| all.get(name)) else {
                         continue;
                     };
-                    // A misfit that was there before is no fault of this run.
+                    // A misfit that was there before is not a fault of this run.
                     if earlier == Some(value) {
                         continue;
                     }

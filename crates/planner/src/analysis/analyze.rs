@@ -23,10 +23,10 @@ const MAX_COLLECTIONS: usize = 10;
 /// The largest keyed table whose records are listed one by one as well.
 const MAX_NAMED_RECORDS: usize = 4;
 
-/// The depth of nested records to which values and lists are found.
+/// Maximum depth of nested records to which values and lists are found.
 const MAX_DEPTH: usize = 3;
 
-/// The length of texts in an analysis, in characters.
+/// Maximum length of texts in an analysis, in characters.
 pub(super) const MAX_TEXT: usize = 80;
 
 const MAX_MESSAGE: usize = 300;

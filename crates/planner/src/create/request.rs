@@ -113,7 +113,7 @@ impl PlanOrigin<'_> {
         let mut fields = written.as_object().cloned().unwrap_or_else(Object::default);
         for (name, value) in known {
             if let Some(value) = value
-                // What the model wrote on purpose stays.
+                // A field that the model has written stays.
                 && !fields.contains_key(name)
             {
                 fields.insert(name.into(), value);

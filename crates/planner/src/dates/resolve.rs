@@ -88,7 +88,7 @@ pub enum DateError {
 }
 
 impl DateError {
-    /// Returns advice for a phrase that resolves.
+    /// Returns advice on how to write the phrase so that it resolves.
     pub fn help(&self) -> String {
         match self {
             Self::Unknown { suggestions, .. } if !suggestions.is_empty() => {
@@ -131,7 +131,7 @@ impl DateError {
     }
 }
 
-/// The length of a phrase, in bytes.
+/// Maximum length of a phrase, in bytes.
 const MAX_PHRASE_LENGTH: usize = 200;
 
 /// Resolves a date phrase to a range of days.
@@ -163,7 +163,7 @@ pub fn resolve(phrase: &str, now: &Now) -> Result<DateRange, DateError> {
     }
 }
 
-/// Returns the days of a text that is one period with its year, and therefore independent of today.
+/// Returns the days of a text that names one period with its year: they do not depend on today.
 pub(crate) fn fixed_days(text: &str) -> Option<DateRange> {
     match grammar::parse_whole(&tokens(text))? {
         DatePhrase::Single(period) => {
@@ -245,13 +245,13 @@ last 30 days|last 3 months|next 7 days|3 days ago|in 3 days|last weekend|this we
 month to date|year to date|since Monday|October 2025|October 1st|October 1-10|Q3 2025|\
 between October 1st and October 10th|from October 1st to October 10th";
 
-/// The number of suggestions.
+/// Maximum number of suggestions.
 const MAX_SUGGESTIONS: usize = 3;
 
 /// The smallest similarity of a suggestion.
 const MIN_SIMILARITY: f64 = 0.6;
 
-/// Returns known phrases: the corrected phrase, phrases within it, then similar ones.
+/// Returns phrases that resolve, in place of an unknown one: the corrected phrase, phrases within it, then similar ones.
 fn suggestions(phrase: &str, now: &Now) -> Vec<String> {
     let mut suggestions: Vec<String> = Vec::new();
     // A known phrase inside an unknown one is probably the intended one.
@@ -284,6 +284,7 @@ fn suggestions(phrase: &str, now: &Now) -> Vec<String> {
 /// Replaces misspelt words by known ones; `None` if no word is misspelt.
 fn correct_spelling(phrase: &str) -> Option<String> {
     let mut corrected = String::new();
+    // The end of the last misspelt word.
     let mut end = 0;
     for token in tokens(phrase) {
         if let Some(word) = token.word().and_then(token::correct_spelling) {

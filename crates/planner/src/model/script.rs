@@ -2,8 +2,8 @@
 //! script.
 //!
 //! A script is a JSON list. Each entry is a reply: a string, or an object with `text` (or `json`, whose JSON becomes the text),
-//! `calls` (each with `name`, `arguments` and optionally `id`), `usage` (`input`, `cached` and `output`, in tokens), `cut_off`, and
-//! `tokens_per_second`, the pace of the reply.
+//! `calls` (each with `name`, `arguments` and optionally `id`), `usage` (`input`, `cached` and `output`, in tokens), `cut_off`, `refused`,
+//! `filtered` (the reason of a content filter), and `tokens_per_second`, the pace of the reply.
 
 use std::collections::VecDeque;
 use std::io;
@@ -243,13 +243,13 @@ fn streamed_reply(
 ) -> impl futures::Stream<Item = Result<ReplyChunk, ModelError>> {
     let pace = entry.pace();
     let tokens = tokens(&entry.text);
-    let words = stream::iter(tokens).then(move |token| async move {
+    let chunks = stream::iter(tokens).then(move |token| async move {
         if let Some(pace) = pace {
             tokio::time::sleep(pace).await;
         }
         Ok(ReplyChunk::Text(token))
     });
-    words.chain(stream::iter([Ok(ReplyChunk::Done(entry.reply()))]))
+    chunks.chain(stream::iter([Ok(ReplyChunk::Done(entry.reply()))]))
 }
 
 fn tokens(text: &str) -> Vec<String> {
@@ -263,7 +263,7 @@ fn tokens(text: &str) -> Vec<String> {
 
 /// Storage of a recorded script.
 pub trait ScriptSink: Send + Sync + 'static {
-    /// Stores a script, replacing the previous version, which is a prefix of it.
+    /// Stores a script in place of the previous version, which has the same entries except for the last one.
     ///
     /// # Errors
     ///
@@ -305,21 +305,21 @@ impl<M: Model, S: ScriptSink> Model for RecordingModel<M, S> {
 
     fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<ReplyChunk, ModelError>> {
         let log = Arc::clone(&self.log);
-        let pieces = self.model.ask(request);
-        let pieces = pieces.map(move |piece| {
+        let chunks = self.model.ask(request);
+        let chunks = chunks.map(move |chunk| {
             // The last chunk has the whole reply, so the others need not be recorded.
-            if let Ok(ReplyChunk::Done(reply)) = &piece {
+            if let Ok(ReplyChunk::Done(reply)) = &chunk {
                 log.add(reply)?;
             }
-            piece
+            chunk
         });
-        pieces.boxed()
+        chunks.boxed()
     }
 }
 
 impl<S: ScriptSink> ScriptLog<S> {
     fn add(&self, reply: &Reply) -> Result<(), ModelError> {
-        // The lock covers storing as well: of two concurrent replies, the script stored last must hold both.
+        // The lock covers storing as well: of two concurrent replies, the script that is stored last must contain both.
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         entries.push(script_entry(reply));
         let script = serde_json::to_string_pretty(&*entries).map_err(io::Error::from);

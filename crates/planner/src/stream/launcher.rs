@@ -19,7 +19,7 @@ pub trait RunLauncher: Send + Sync {
     ///
     /// # Errors
     ///
-    /// The reason why the run must not start. Nothing was called then.
+    /// The reason why the run must not start. After an error, nothing was called.
     fn launch(&self, request: LaunchRequest) -> Result<Box<dyn LaunchedRun>, LaunchError>;
 }
 

@@ -99,7 +99,7 @@ pub trait EarlyRunStorage: Send + Sync {
     ///
     /// # Errors
     ///
-    /// The reason why the run cannot be stored. Nothing more is run then.
+    /// The reason why the run cannot be stored. After an error, nothing more is run.
     fn abandon(&self, plan: &CreatedPlan, beginning: usize) -> Result<RunJournal, JournalError>;
 
     /// Continues the same run with another plan and discards the results of the `forgotten` steps. Returns the header for the second
@@ -107,7 +107,7 @@ pub trait EarlyRunStorage: Send + Sync {
     ///
     /// # Errors
     ///
-    /// The reason why the run cannot be stored. The run does not continue then.
+    /// The reason why the run cannot be stored. After an error, the run does not continue.
     fn go_on(&self, plan: &CreatedPlan, forgotten: &[StepId]) -> Result<Value, JournalError>;
 }
 

@@ -134,7 +134,7 @@ pub struct DrawnRunV1 {
 pub struct RepeatV1 {
     /// The condition that ends it.
     pub until: String,
-    /// The most rounds.
+    /// The maximum number of rounds.
     pub max: u32,
 }
 

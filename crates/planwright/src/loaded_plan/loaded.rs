@@ -306,7 +306,7 @@ impl LoadedPlan {
     }
 
     /// Like [`check_without_inputs`](Self::check_without_inputs), and returns everything that is known about the plan as well: `None` for a
-    /// text that is no plan.
+    /// text that is not a plan.
     pub fn inspect(mut self, catalog: &Catalog, policy: &Policy) -> (Self, Option<PlanInspection>) {
         let inspection = self.plan.clone().map(|plan| {
             let policy = self.limited(policy);

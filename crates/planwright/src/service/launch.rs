@@ -226,7 +226,7 @@ impl Planwright {
     ///
     /// # Errors
     ///
-    /// If the run must not start; see [`RunBuilder::start`](super::RunBuilder::start). Nothing was called then.
+    /// If the run must not start; see [`RunBuilder::start`](super::RunBuilder::start). After an error, nothing was called.
     pub fn launch(&self, mut spec: RunSpec) -> Result<Run, Error> {
         if tokio::runtime::Handle::try_current().is_err() {
             return Err(Error::NoRuntime);

@@ -221,7 +221,7 @@ impl RunBuilder {
     ///
     /// # Errors
     ///
-    /// If the run must not start. Nothing was called then.
+    /// If the run must not start. After an error, nothing was called.
     ///
     /// - [`Error::OtherTools`]: the plan was checked with other tools or rules, see [`Planwright::verify`].
     /// - [`Error::OtherPlan`]: the [history](Self::after) is that of another plan.

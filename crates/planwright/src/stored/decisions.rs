@@ -87,7 +87,7 @@ impl StoreApprover {
         self
     }
 
-    /// Reports errors of the store. The other approver is asked then.
+    /// Reports errors of the store, after which the other approver is asked.
     #[must_use]
     pub fn on_error(mut self, report: impl Fn(&StoreError) + Send + Sync + 'static) -> Self {
         self.on_error = Some(Box::new(report));
@@ -382,7 +382,7 @@ pub fn open_questions(store: &Store, selector: &str) -> Result<Vec<OpenQuestion>
 /// # Errors
 ///
 /// [`StoredRunError::OtherPlan`] if `consent` is not that of the latest plan; [`StoredRunError::NotShown`] if another call waits for a
-/// decision; [`StoredRunError::Passphrase`]; those of [`Store::approve_plan_and_calls`]. Nothing is stored then.
+/// decision; [`StoredRunError::Passphrase`]; those of [`Store::approve_plan_and_calls`]. After an error, nothing is stored.
 pub fn approve_plan(
     store: &Store,
     run: &str,

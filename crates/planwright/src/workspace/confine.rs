@@ -63,7 +63,7 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// Why it cannot be opened, or that it is not a file.
+    /// Fails if it cannot be opened or is not a file.
     pub(super) fn open_file(&self, path: &InnerPath) -> Result<File, ToolError> {
         open_file(&self.dir, path.as_path(), path)
     }
@@ -72,7 +72,7 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// Why it cannot be opened.
+    /// Fails if it cannot be opened.
     pub(super) fn open_folder(&self, path: &InnerPath) -> Result<Dir, ToolError> {
         self.dir
             .open_dir(path.as_path())
@@ -83,7 +83,7 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// Why it cannot be opened.
+    /// Fails if it cannot be opened.
     pub(super) fn create_folder(&self, path: &InnerPath) -> Result<Dir, ToolError> {
         if !path.is_root() {
             self.dir
@@ -102,7 +102,7 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// That it leads nowhere, or out.
+    /// Fails if the path leads nowhere, or out of the workspace.
     pub(super) fn is_folder(&self, path: &InnerPath) -> Result<bool, ToolError> {
         self.dir
             .metadata(path.as_path())
@@ -115,7 +115,7 @@ impl Folder {
 ///
 /// # Errors
 ///
-/// Why it cannot be opened, or that it is not a file.
+/// Fails if it cannot be opened or is not a file.
 pub(super) fn open_file(
     dir: &Dir,
     path: &Path,

@@ -37,7 +37,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// Why it cannot be opened.
+    /// Fails if it cannot be opened.
     pub fn open(root: &Path) -> io::Result<Self> {
         Ok(Self {
             folder: Arc::new(Folder::open(root)?),

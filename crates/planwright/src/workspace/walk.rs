@@ -75,7 +75,7 @@ impl<'a> Walk<'a> {
     ///
     /// # Errors
     ///
-    /// Why `start` cannot be read.
+    /// Fails if `start` cannot be read.
     pub(super) fn new(
         folder: &Folder,
         start: &InnerPath,
@@ -205,7 +205,7 @@ impl FoundFile {
     ///
     /// # Errors
     ///
-    /// Why it cannot be opened.
+    /// Fails if it cannot be opened.
     pub(super) fn open(&self) -> Result<File, ToolError> {
         open_file(&self.dir, Path::new(&self.name), self.path.as_str())
     }
@@ -226,7 +226,7 @@ impl Glob {
     ///
     /// # Errors
     ///
-    /// That it is malformed.
+    /// Fails if it is malformed.
     pub(super) fn new(pattern: &str) -> Result<Self, ToolError> {
         let malformed = || {
             let message = format!("`{pattern}` is not a pattern for paths");

@@ -85,7 +85,7 @@ impl IssuerKeys {
     ) -> Result<Self, String> {
         static TLS: std::sync::Once = std::sync::Once::new();
         TLS.call_once(|| {
-            // Fails if the program has installed one already, which is used then.
+            // Fails if the program has installed one already, which is used instead.
             let _ = rustls::crypto::ring::default_provider().install_default();
         });
         let issuer_url = Url::parse(issuer).map_err(|error| error.to_string())?;

@@ -12,7 +12,7 @@ use ring::signature::{self as schemes, RsaPublicKeyComponents, UnparsedPublicKey
 pub(super) fn install() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
-        // Fails if the program has installed another one already, which is used then.
+        // Fails if the program has installed another one already, which is used instead.
         let _ = PROVIDER.install_default();
     });
 }

@@ -12,10 +12,10 @@ use tokio::time::Instant;
 use super::limits::MAX_RATE_KEYS;
 use crate::host::spawn_blocking_limited;
 
-/// The part of a burst that a gateway takes from the store at once, so that not every request needs the store.
+/// The number of batches in a burst. A gateway takes a whole batch from the store at once, so that not every request needs the store.
 const BATCHES: u32 = 20;
 
-/// The time after which requests that were taken and did not come are lost, so that another gateway may serve the client meanwhile.
+/// The time after which a credit expires: the store counts its requests as served, and soon allows the client new ones at other gateways.
 const CREDIT_TIME: Duration = Duration::from_secs(1);
 
 /// A rate limit whose counts are in the store.
@@ -26,7 +26,7 @@ pub(super) struct SharedRate {
     credits: Mutex<HashMap<ClientId, Credit>>,
 }
 
-/// The requests that this gateway may still serve.
+/// The requests of a client that this gateway has taken from the store, and may still serve.
 #[derive(Clone, Copy, Debug)]
 struct Credit {
     left: u32,
@@ -45,15 +45,15 @@ impl SharedRate {
         }
     }
 
-    /// Counts a request of a client. At the limit, fails with the time until the next one is allowed. While the store cannot be
-    /// reached, the limits of the gateways hold alone.
+    /// Counts a request of a client. At the limit, fails with the time until the next one is allowed. If the store cannot be
+    /// reached, allows the request: the limits of this gateway still apply.
     pub(super) async fn take(&self, client: &ClientId) -> Result<(), Duration> {
         if self.spend(client) {
             return Ok(());
         }
         let batch = (self.rate.burst / BATCHES).max(1);
         let (store, rate, name) = (self.store.clone(), self.rate, client.as_str().to_owned());
-        let count = move || -> Result<_, StoreError> {
+        let take_batch = move || -> Result<_, StoreError> {
             let refused = store.count_requests(&name, batch, rate)?;
             if refused.is_none() || batch == 1 {
                 return Ok((refused, batch));
@@ -61,7 +61,7 @@ impl SharedRate {
             // There is no room for a whole batch, but perhaps for this request.
             Ok((store.count_requests(&name, 1, rate)?, 1))
         };
-        let counted = spawn_blocking_limited(count).await;
+        let counted = spawn_blocking_limited(take_batch).await;
         match counted
             .map_err(|error| error.to_string())
             .and_then(|counted| counted.map_err(|error| error.to_string()))
@@ -78,7 +78,7 @@ impl SharedRate {
         }
     }
 
-    /// Uses a request that was taken before. Returns false if none is left.
+    /// Spends one request of the client's credit. Returns false if none is left.
     fn spend(&self, client: &ClientId) -> bool {
         let mut credits = self.credits.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(credit) = credits.get_mut(client) else {

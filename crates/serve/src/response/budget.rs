@@ -14,7 +14,7 @@ const MIN_SHOWN_BYTES: u64 = 64;
 /// The budget of bytes for the values of one answer.
 #[derive(Debug)]
 pub(crate) struct ResponseBudget {
-    /// The most bytes of one value.
+    /// The maximum number of bytes of one value.
     max_bytes: u64,
     /// The remaining bytes for all values.
     left: u64,

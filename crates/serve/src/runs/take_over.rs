@@ -33,7 +33,7 @@ const REFUSED_PAUSE: Duration = Duration::from_mins(1);
 /// The pause before a run that waits for a decision is checked again.
 const DECISION_PAUSE: Duration = Duration::from_secs(5);
 
-/// The number of runs that are resumed at the same time.
+/// Maximum number of runs that are resumed at the same time.
 const MAX_AT_ONCE: usize = 8;
 
 impl PlanHost {

@@ -48,7 +48,7 @@ impl RunningRuns {
         found.inspect(|run| run.canceller.cancel()).is_some()
     }
 
-    /// Drives a run to its end, and closes its tools then.
+    /// Drives a run to its end, then closes its tools.
     pub(crate) fn drive(&self, run: Run, tools: OpenTools) {
         let driven = self.add(run.id().clone(), run.canceller());
         tokio::spawn(async move {

@@ -80,7 +80,7 @@ impl KnownRuns {
     ///
     /// # Errors
     ///
-    /// The store cannot be read. A run that cannot be read is no error.
+    /// The store cannot be read. A run that cannot be read is not an error.
     pub(super) fn get(&mut self, store: &Store, info: &RunInfo) -> Result<&mut KnownRun, ApiError> {
         self.uses += 1;
         let is_known = self
@@ -235,7 +235,7 @@ impl KnownRun {
     ///
     /// # Errors
     ///
-    /// The store cannot be read. A run that cannot be read is no error: the other runs, also those of other clients, must not depend on it.
+    /// The store cannot be read. A run that cannot be read is not an error: the other runs, also those of other clients, must not depend on it.
     pub(super) fn update(
         &mut self,
         stored: &StoredRuns,

@@ -70,7 +70,7 @@ fn places(target: &str, arguments: &WrapArguments) -> Result<Vec<ServerListPlace
     let file = PathBuf::from(target);
     match std::fs::read_to_string(&file) {
         Ok(text) => Ok(vec![ServerListPlace::named(file, &text)]),
-        // What was moved from a file is found although the file is gone.
+        // Servers that were moved from a file are found even if the file no longer exists.
         Err(error) if arguments.undo && error.kind() == std::io::ErrorKind::NotFound => {
             Ok(ServerListPlace::deleted(&file))
         }

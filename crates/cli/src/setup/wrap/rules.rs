@@ -144,7 +144,7 @@ pub(crate) fn of_entry(server: &str, entry: &Value, file: &str, is_own: bool) ->
     let field = "default_tools_approval_mode";
     rules.extend(approval(field, entry.get(field), "*"));
     let tools = entry.get("tools").and_then(Value::as_object);
-    // Where all tools need no approval, one of another mode does.
+    // If tools need no approval by default, a tool with another mode needs one.
     let default = entry.get("default_tools_approval_mode");
     let approves = default.and_then(Value::as_text) == Some("approve");
     for (tool, settings) in tools.into_iter().flatten() {

@@ -117,7 +117,7 @@ fn previews(steps: &[StepPreview], depth: usize, text: &mut String) {
     }
 }
 
-/// The depth to which values are laid out. Deeper values are printed as JSON.
+/// Maximum depth to which values are laid out. Deeper values are printed as JSON.
 const MAX_DEPTH: usize = 5;
 
 /// The maximum number of columns of a table.

@@ -113,6 +113,7 @@ pub(super) fn int(values: &[Value], _: &mut EvaluationBudget) -> Result {
 /// Converts to a non-negative integer.
 pub(super) fn uint(values: &[Value], _: &mut EvaluationBudget) -> Result {
     let value = to_whole("uint", values)?;
+    // `-0.5` is truncated to `0`, which has lost the sign.
     let is_negative = matches!(values, [number] if number.as_f64().is_some_and(|it| it < 0.0));
     if is_negative || value.as_u64().is_none() {
         return Err(EvaluationError::failed(format!("`{value}` is negative")));
@@ -143,7 +144,7 @@ pub(super) fn truncate(number: f64) -> Option<Value> {
     }
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "the double is within 128 bits, and cutting is what is asked for"
+        reason = "the double is within 128 bits, and truncation is intended"
     )]
     let whole = number as i128;
     whole_value(whole)

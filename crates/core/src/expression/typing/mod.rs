@@ -292,7 +292,7 @@ impl<'a, 'f> Typing<'a, 'f> {
         // Another operand may be decisive, if it can be a boolean at all.
         let is_hopeless = are_plain && !kinds.iter().any(|kinds| kinds.meets(Kinds::BOOLEAN));
         self.around.is_conditional |= parts.len() > 1 && !is_hopeless;
-        // A value that is no condition has a default behind it.
+        // A value that is not a condition has a default behind it.
         let has_default = sign == "`||`" && matches!(*kinds, [first, _] if first != Kinds::BOOLEAN);
         for part in parts {
             let shape = self.type_of(part);

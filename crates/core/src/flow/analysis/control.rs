@@ -108,7 +108,7 @@ impl<'a> Analysis<'a> {
             return;
         }
         if step.on_error != OnError::Fail {
-            // That a tool fails is its own answer.
+            // The failure of a tool is an answer of that tool.
             let presence = self.presence(scope, index);
             for value in failing {
                 let label = self.store.join(value);

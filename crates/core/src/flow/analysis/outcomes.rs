@@ -149,7 +149,7 @@ impl<'a> Analysis<'a> {
             if let Some(failures) = failures {
                 self.store.graph.extend(skipped, failures);
             }
-            // That a tool ends the plan is no choice of values: otherwise each outcome would depend on all tools before.
+            // A tool that ends the plan does not choose a value: otherwise each outcome would depend on all tools before.
             let flags = self.failure_flags(checked);
             if step.on_error != OnError::Fail && flags != Flags::default() {
                 let outcome = self.outcome_origin(scope, step, checked, "", flags);
@@ -197,7 +197,7 @@ impl<'a> Analysis<'a> {
             let id = self.store.tool(self.context.policy, tool);
             let outputs = self.store.tool_outputs(id);
             let mut flags = outputs.map_or(Flags::default(), |outputs| outputs.rules.whole());
-            // Whether data can be extracted depends on the data, which are arguments.
+            // The success of an extraction depends on its data, which are arguments.
             flags.untrusted &= !tool.is_extraction();
             return flags;
         }

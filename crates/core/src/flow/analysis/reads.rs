@@ -155,7 +155,7 @@ impl<'a> Analysis<'a> {
                 self.store.counts_positions = before;
                 self.store.any_of(&values)
             }
-            // That the others exist is not part of the value.
+            // The existence of the others is not part of the value.
             Form::All(reads) => {
                 let Some((last, others)) = reads.split_last() else {
                     return self.store.nothing();

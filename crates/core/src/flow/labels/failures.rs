@@ -1,4 +1,4 @@
-//! The values that may make a step fail: a text that is no number, a divisor, a part that may be missing.
+//! The values that may make a step fail: a text that is not a number, a divisor, a part that may be missing.
 
 use std::collections::HashSet;
 

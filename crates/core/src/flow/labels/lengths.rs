@@ -136,7 +136,7 @@ impl LabelStore<'_> {
                 let length = self.length_of(value);
                 Length {
                     distinct: self.joined_length([length.distinct, Some(other)]),
-                    // What was compared decides how many there are.
+                    // The compared values decide about the number of items.
                     like: None,
                     ..length
                 }

@@ -269,7 +269,7 @@ fn in_two_places(word: &str) -> Diagnostic {
 /// The instances in the order in which they appear.
 pub(super) type Instances = IndexSet<Arc<str>>;
 
-/// The number of instances that are compared with a misspelt one: comparing all would cost their number times the
+/// Maximum number of instances that are compared with a misspelt one: comparing all would cost their number times the
 /// number of problems.
 const MAX_CANDIDATES: usize = 100;
 

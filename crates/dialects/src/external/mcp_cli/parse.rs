@@ -50,8 +50,8 @@ impl Dialect for McpCli {
         let Some(steps) = document.root.get("steps").and_then(Item::as_list) else {
             return MatchConfidence::No;
         };
-        let calls = |step: &Item| step.has("args") || step.has("tool_calls");
-        let marked = |step: &Item| {
+        let has_call = |step: &Item| step.has("args") || step.has("tool_calls");
+        let is_marked = |step: &Item| {
             step.has("index")
                 || step.has("result_variable")
                 || step.has("tool_calls")
@@ -62,10 +62,10 @@ impl Dialect for McpCli {
         if steps.iter().any(is_foreign) {
             return MatchConfidence::No;
         }
-        if document.root.has("variables") || steps.iter().any(marked) {
+        if document.root.has("variables") || steps.iter().any(is_marked) {
             return MatchConfidence::Certain;
         }
-        if !steps.is_empty() && steps.iter().all(calls) {
+        if !steps.is_empty() && steps.iter().all(has_call) {
             MatchConfidence::Possible
         } else {
             MatchConfidence::No
@@ -103,12 +103,12 @@ fn plan(root: &Item, source: &mut SourceText, sink: &mut DiagnosticSink) -> Opti
     let items = fields.required_list("steps", sink);
     fields.finish(sink);
     let items = items?;
-    let drafts: Vec<IndexedStep<'_>> = items
+    let drafts: Vec<StepDraft<'_>> = items
         .iter()
         .enumerate()
-        .filter_map(|(position, item)| IndexedStep::read(item, position, sink))
+        .filter_map(|(position, item)| StepDraft::read(item, position, sink))
         .collect();
-    // If no step could be read, an empty plan would hide that.
+    // An empty plan would hide that no step could be read.
     if drafts.is_empty() && !items.is_empty() {
         return None;
     }
@@ -137,7 +137,7 @@ fn metadata(fields: &mut Fields<'_>, sink: &mut DiagnosticSink) -> Value {
     wrapped.optional("metadata", metadata.clone());
     let wrapped = wrapped.build();
     match metadata {
-        // Metadata of another dialect was written without a wrapper, so it is returned as it is.
+        // `print` writes the metadata of another dialect as the whole `metadata`, so it is read back in this form.
         Some(metadata) if is_foreign && wrapped.get("tags").is_none() => metadata,
         _ if wrapped == Value::empty_object() => Value::Null,
         _ => wrapped,
@@ -170,7 +170,7 @@ fn inputs(fields: &mut Fields<'_>, sink: &mut DiagnosticSink) -> Vec<Input> {
 }
 
 /// A step whose arguments are not lowered yet.
-struct IndexedStep<'a> {
+struct StepDraft<'a> {
     id: Arc<str>,
     title: Option<Arc<str>>,
     action: Action,
@@ -180,7 +180,7 @@ struct IndexedStep<'a> {
     place: Place,
 }
 
-impl<'a> IndexedStep<'a> {
+impl<'a> StepDraft<'a> {
     fn read(item: &'a Item, position: usize, sink: &mut DiagnosticSink) -> Option<Self> {
         let mut fields = Fields::of(item, "the step", sink)?;
         let index = fields.optional("index");
@@ -253,10 +253,10 @@ fn call<'a>(fields: &mut Fields<'a>, sink: &mut DiagnosticSink) -> (Action, Opti
             sink.push(item.place, diagnostic.help("keep one of them"));
         }
     }
-    let nothing = (Action::Value(Node::default()), None);
+    let no_call = (Action::Value(Node::default()), None);
     let Some(calls) = calls.as_list() else {
         sink.push_wrong_type(calls, "tool_calls", "a list");
-        return nothing;
+        return no_call;
     };
     let [only] = calls else {
         let message = format!("the step has {} calls in `tool_calls`", calls.len());
@@ -265,10 +265,10 @@ fn call<'a>(fields: &mut Fields<'a>, sink: &mut DiagnosticSink) -> (Action, Opti
             fields.place(),
             diagnostic.help("make one step of each call"),
         );
-        return nothing;
+        return no_call;
     };
     let Some(mut call) = Fields::of(only, "the call", sink) else {
-        return nothing;
+        return no_call;
     };
     let name = call.required_text("name", sink);
     let args = call.object("args", sink);
@@ -284,12 +284,12 @@ fn call<'a>(fields: &mut Fields<'a>, sink: &mut DiagnosticSink) -> (Action, Opti
 }
 
 fn lower_steps(
-    drafts: &[IndexedStep<'_>],
+    drafts: &[StepDraft<'_>],
     inputs: &[Input],
     source: &mut SourceText,
     sink: &mut DiagnosticSink,
 ) -> Vec<Step> {
-    let links: Vec<StepLink<'_>> = drafts.iter().map(IndexedStep::link).collect();
+    let links: Vec<StepLink<'_>> = drafts.iter().map(StepDraft::link).collect();
     let writers = VariableWriters::of(&links);
     let declared: HashSet<&str> = inputs.iter().map(|input| &*input.name).collect();
     let mut steps = Vec::with_capacity(drafts.len());
@@ -333,7 +333,7 @@ fn writes(variable: &Name) -> Writes {
 struct StepScope<'a> {
     /// The index of the step whose references are read.
     step_index: usize,
-    drafts: &'a [IndexedStep<'a>],
+    drafts: &'a [StepDraft<'a>],
     writers: &'a VariableWriters<'a>,
     declared: &'a HashSet<&'a str>,
     source: &'a mut SourceText,

@@ -123,7 +123,7 @@ impl Reader {
         (!nodes.is_empty()).then_some(nodes)
     }
 
-    /// The nodes of an object that is no call.
+    /// The nodes of an object that is not a call.
     fn object(
         &mut self,
         fields: &[(&str, &Value)],

@@ -22,7 +22,7 @@ pub(super) fn qualified_name(written: &str) -> Option<String> {
     let name = tool_name(written)?;
     let (server, tool) = name.split_once('.')?;
     let is_word = |part: &str| part.starts_with(char::is_alphabetic) && part.len() > 1;
-    // A file or an address is no tool, and neither is a number of a version.
+    // A file or an address is not a tool, and neither is a number of a version.
     let is_file = [
         "json", "md", "txt", "csv", "html", "py", "js", "com", "org", "example", "yaml", "xml",
         "log",

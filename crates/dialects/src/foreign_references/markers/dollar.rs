@@ -66,7 +66,7 @@ impl ReferenceNames<'_> {
 fn expression(path: &str, root: impl Fn(&str) -> Option<String>) -> Option<String> {
     let begin = path.find(['[', '(']).unwrap_or(path.len());
     let begin = path[..begin].find("..").unwrap_or(begin);
-    // A method is no field.
+    // A method is not a field.
     let begin = path[..begin]
         .strip_suffix(".length")
         .map_or(begin, str::len);

@@ -63,7 +63,7 @@ impl ReferenceNames<'_> {
                     .all(|c| c.is_alphanumeric() || "_.[]".contains(c));
             let is_whole = range == (0..text.len());
             if is_path && is_dollar_form && !text[..range.start].ends_with('$') {
-                // It is no reference of this dialect either.
+                // It is not a reference of this dialect either.
                 return Some(Marker::new(range, without_words(path), true));
             }
             if is_path && !text[..range.start].ends_with('$') && (is_whole || path.contains('.')) {

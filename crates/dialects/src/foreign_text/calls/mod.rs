@@ -358,7 +358,7 @@ impl<'a> Rewriter<'a> {
             {
                 self.observations.push((text.to_owned(), id.clone()));
             }
-            // JSON is no word for people in lines of a plan.
+            // JSON is not a word for people in lines of a plan.
             if !is_prose(inside) {
                 let lines = Vec::new();
                 self.found.push(Rewrite { range, lines });

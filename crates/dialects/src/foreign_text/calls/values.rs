@@ -270,7 +270,7 @@ fn with_references(text: &str, ids: &HashSet<String>) -> String {
         let braces = rest.len() - open - inside.len();
         let signs = "}".repeat(braces);
         let path = inside.find(&signs).map(|end| &inside[..end]);
-        // An id such as `CONFIG` or `step_1` is no word of a sentence.
+        // An id such as `CONFIG` or `step_1` is not a word of a sentence.
         let is_id = |path: &str| {
             let is_of_id = |c: char| c.is_uppercase() || c.is_ascii_digit() || c == '_';
             path.starts_with(char::is_alphabetic) && path.chars().all(is_of_id)

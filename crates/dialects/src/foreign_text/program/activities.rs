@@ -14,7 +14,7 @@ pub(super) const ACTIVITIES: [&str; 4] = [
     "executeActivity",
 ];
 
-/// The mark before the name of an option of an operator, which is no argument of its tool.
+/// The mark before the name of an option of an operator, which is not an argument of its tool.
 pub(super) const OPTION: &str = "option ";
 
 /// The field of a step for the option `name` of an operator of Airflow or Prefect, other than its id; `None` if it is not known.

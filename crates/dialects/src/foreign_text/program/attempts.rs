@@ -84,7 +84,7 @@ impl Builder {
         for (index, statement) in body.iter().enumerate() {
             let first = self.steps.len();
             self.conditions.truncate(outer);
-            // What is printed has a default in place of a failed result.
+            // A printed value has a default in place of a failed result.
             if !is_ignored(std::slice::from_ref(statement)) {
                 self.conditions.extend(passed.iter().cloned());
             }

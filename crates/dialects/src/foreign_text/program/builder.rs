@@ -119,7 +119,7 @@ impl Builder {
 
     /// The meaning of `name`; `None` if it is unknown.
     pub(super) fn resolve(&mut self, name: &str) -> Option<NameMeaning> {
-        // What no node of a graph has written was there at its start.
+        // A part of the state that no node of the graph has written existed at the start.
         if let Some(key) = name.strip_prefix(STATE)
             && self.captured.is_none()
             && !self.is_known(name)
@@ -362,7 +362,7 @@ impl Builder {
             ];
             !others.contains(name)
         };
-        // An id is no name of an item, which would hide it.
+        // An id must not be the name of an item, which would hide it.
         let taken = self.steps.iter().map(|step| &step.id).chain(&self.items);
         let mut taken: UsedIds = taken.cloned().collect();
         let id = taken.add_for(name.filter(is_word).unwrap_or(tool));

@@ -66,7 +66,7 @@ pub(super) fn plan(statements: &[Statement]) -> Option<Value> {
             Value::object([("steps", steps.clone())])
         }
     };
-    // A value that is no part of the plan would be lost.
+    // A value that is not a part of the plan would be lost.
     let is_used = data.values.keys().all(|name| data.used.contains(name));
     let ids = ids(&plan);
     let is_known = |root: &String| ROOTS.contains(&root.as_str()) || ids.contains(root.as_str());
@@ -174,7 +174,7 @@ impl Data {
                 let mut found = Vec::new();
                 for (key, field) in fields {
                     let field = self.value(field)?;
-                    // `'when': None` is no condition.
+                    // `'when': None` is not a condition.
                     if field != Value::Null || key != "when" {
                         found.push((Arc::from(key.as_str()), field));
                     }

@@ -460,7 +460,7 @@ impl Builder {
                 Expression::Binary("&&", before, part) => (Some(before), &**part),
                 only => (None, only),
             };
-            // The result of a call that writes is no condition: what follows it runs after it.
+            // The result of a call that writes is not a condition: what follows it runs after it.
             if let Expression::Call(function, _) = part
                 && self.calls_tool(part)
                 && function
@@ -523,7 +523,7 @@ impl Builder {
                             [] => Some(()),
                             [only] if self.output.is_none() && self.conditions.is_empty() => {
                                 let printed = self.value(only)?;
-                                // What is printed inside of `try` need not be there.
+                                // A value that is printed inside of `try` may be missing.
                                 self.output = Some(match (printed.as_text(), &self.handler) {
                                     (Some(text), Some(_)) => Value::text(with_default(text)),
                                     _ => printed,

@@ -363,7 +363,7 @@ impl ProgramParser<'_> {
                 TokenKind::Sign("(" | "[" | "{") if !is_parallel => depth += 1,
                 TokenKind::Sign(")" | "]" | "}") => depth = depth.saturating_sub(1),
                 TokenKind::Sign(":" | "{") | TokenKind::Line(_) if depth == 0 => break,
-                // A file is no tool.
+                // A file is not a tool.
                 TokenKind::Name("open") => return None,
                 _ => {}
             }

@@ -30,7 +30,7 @@ impl RunMachine {
             return;
         };
         let at = Arc::clone(&data.address);
-        // This is no question of consent, because a person must find out first whether the call happened.
+        // A person must first find out whether the call happened, so consent is not asked for.
         if data.outcome_unknown {
             let tool = Arc::clone(&tool.name);
             self.emit(effects, || RunEvent::OutcomeUnknown { at, tool, args });
@@ -90,7 +90,7 @@ impl RunMachine {
         // The question is answered, so the driver need not withdraw it.
         data.question_is_open = false;
         let at = Arc::clone(&data.address);
-        // Refused arguments are not recorded: they may be a secret that the run does not know.
+        // Refused arguments are not recorded: they may contain a secret that the run does not know.
         let decision = match decision {
             Decision::Approve { args: Some(args) } => match self.with_own_secrets(task, &args) {
                 Ok(args) => Decision::Approve { args: Some(args) },
@@ -146,7 +146,7 @@ impl RunMachine {
         self.queue.notify(SchedulerEvent::Rejected(task));
     }
 
-    /// Restores the secrets in arguments that a person wrote in place of the call's own.
+    /// Returns arguments that a person changed, with the secrets of the call in place of their masks.
     pub(in crate::run) fn with_own_secrets(
         &self,
         task: TaskId,
@@ -182,11 +182,11 @@ impl RunMachine {
         tool.needs_approval()
             || step.is_some_and(|step| step.approval == Approval::Ask)
             || !self.violations_to_decide(task).is_empty()
-            || self.needed_consent(task)
+            || self.replayed_call_needed_consent(task)
     }
 
-    /// Returns true if this is a replay, and the call of a task needed consent.
-    fn needed_consent(&self, task: TaskId) -> bool {
+    /// Returns true if this is a replay, and the call of a task needed consent in the recorded run.
+    fn replayed_call_needed_consent(&self, task: TaskId) -> bool {
         let (Some(recorded), Some(data)) = (self.journal.replayed_consent(), self.task_data(task))
         else {
             return false;
@@ -272,8 +272,8 @@ impl RunMachine {
         covers.then_some(decided)
     }
 
-    /// Returns true if every earlier call with an unknown outcome was exactly this one, with consent. The choice to
-    /// retry it is consent to it then.
+    /// Returns true if every earlier call with an unknown outcome was exactly this one, with consent. In that
+    /// case, the choice to retry the call is consent to it.
     pub(in crate::run) fn was_consented(
         &self,
         at: &Address,

@@ -269,8 +269,8 @@ impl History {
     }
 
     /// Records a pause of the given length after the entries so far, in which no process drove the run. The run's
-    /// clock stands still meanwhile, that of a rate limit does not. `None` if the length is not known: calls before it
-    /// do not count for rates then.
+    /// clock stands still meanwhile, that of a rate limit does not. `None` if the length is not known: calls before
+    /// such a pause do not count for rates.
     pub fn add_pause(&mut self, duration: Option<Duration>) {
         self.pauses.push(duration);
     }

@@ -246,7 +246,7 @@ impl ReferenceScope<'_> {
     }
 }
 
-/// Appends `value` in its text form, unless the text would exceed `limit` bytes. Returns false then.
+/// Appends `value` in its text form. If the text would exceed `limit` bytes, appends nothing and returns false.
 fn append_value(whole: &mut String, value: &Value, limit: usize) -> bool {
     let room = limit.saturating_sub(whole.len());
     let json;

@@ -81,7 +81,7 @@ impl HttpService {
             Ok(text) => text,
             Err(refusal) => return refusal,
         };
-        // A blank line between messages is no error over pipes, but a request without a message is one.
+        // A blank line between messages is not an error over pipes, but a request without a message is one.
         if text.trim_ascii().is_empty() {
             let error = ErrorData::new(ErrorCode::PARSE_ERROR, "the request has no message", None);
             return error_response(StatusCode::BAD_REQUEST, &JsonRpcError::new(None, error));

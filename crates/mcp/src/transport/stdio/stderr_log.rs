@@ -1,4 +1,4 @@
-//! The end of the standard error output of a server, and what it wrote to its standard output that is no message.
+//! The end of the standard error output of a server, and what it wrote to its standard output that is not a message.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use crate::session::message_text::MAX_SHOWN;
 /// The capacity in bytes.
 const CAPACITY: usize = 64 << 10;
 
-/// The number of bytes stored of a line on standard output that is not a message.
+/// Maximum number of bytes stored of a line on standard output that is not a message.
 const MAX_NOISE: usize = 200;
 
 /// The standard error output of one server across its starts.

@@ -18,7 +18,7 @@ use crate::analysis::report::{
 };
 use crate::analysis::tables::{Column, Columns, RowKey};
 
-/// The number of duplicate ids that are listed.
+/// Maximum number of duplicate ids that are listed.
 const MAX_DUPLICATES: usize = 5;
 
 /// Analyzes all fields of a table, and returns the total rows that were excluded.
@@ -237,7 +237,7 @@ const TOTAL_WORDS: &[&str] = &[
     "zwischensumme",
 ];
 
-/// The fewest rows that a total row summarizes.
+/// Minimum number of rows that a total row summarizes.
 const MIN_SUMMANDS: usize = 2;
 
 /// A row with the name of a total row.

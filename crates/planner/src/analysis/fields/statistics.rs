@@ -96,7 +96,7 @@ fn median(sorted: &[Amount]) -> Option<Amount> {
 /// The minimum sample size for outliers.
 const MIN_NUMBERS: usize = 8;
 
-/// The number of outliers that are listed.
+/// Maximum number of outliers that are listed.
 const MAX_LISTED: usize = 5;
 
 /// The scores above which a number is an outlier, by either method.
@@ -279,10 +279,10 @@ fn quantile(sorted: &[f64], share: f64) -> f64 {
     lower + (upper - lower) * position.fract()
 }
 
-/// The number of groups that are listed.
+/// Maximum number of groups that are listed.
 const MAX_GROUPS: usize = 10;
 
-/// The number of fields whose groups have figures, and the number of numeric and flag fields with figures per group.
+/// Maximum number of fields whose groups have figures, and of numeric and flag fields with figures per group.
 const MAX_GROUPED_FIELDS: usize = 5;
 const MAX_NUMBER_FIELDS: usize = 5;
 const MAX_FLAG_FIELDS: usize = 5;

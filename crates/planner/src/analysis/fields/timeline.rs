@@ -15,7 +15,7 @@ const MAX_DAILY_SPAN: i64 = 31;
 const MAX_WEEKLY_SPAN: i64 = 183;
 const MAX_MONTHLY_SPAN: i64 = 5 * 366;
 
-/// The number of date fields and number fields with trends.
+/// Maximum number of date fields and number fields with trends.
 const MAX_DATE_FIELDS: usize = 3;
 const MAX_NUMBER_FIELDS: usize = 5;
 
@@ -212,7 +212,7 @@ fn bucket_start(bucket: i64, per: Granularity) -> Option<i64> {
     })
 }
 
-/// The fewest points for a trend.
+/// Minimum number of points for a trend.
 const MIN_POINTS: usize = 4;
 
 /// The largest total change of a flat trend, as a share of the mean.

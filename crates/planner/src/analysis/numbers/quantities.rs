@@ -15,10 +15,10 @@ use crate::analysis::tables::{Column, Table};
 /// The length from which digit texts of equal length are identifiers.
 const MIN_IDENTIFIER_LENGTH: usize = 9;
 
-/// The number of distinct currencies or units of a field; a field with more of them counts as a field without.
+/// Maximum number of distinct currencies or units of a field; a field with more of them counts as a field without.
 const MAX_UNITS: usize = 20;
 
-/// The length of a unit, in characters.
+/// Maximum length of a unit, in characters.
 pub(crate) const MAX_UNIT_LENGTH: usize = 12;
 
 /// The numbers of a field.

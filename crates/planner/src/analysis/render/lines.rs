@@ -15,7 +15,7 @@ use crate::analysis::report::{
 };
 use crate::analysis::{clipped, tokens};
 
-/// The number of field names in the line of a list.
+/// Maximum number of field names in the line of a list.
 const MAX_NAMES: usize = 12;
 
 /// The subject of a line; the most informative subject first.
@@ -462,10 +462,10 @@ fn percent(share: Amount) -> String {
     )
 }
 
-/// The length of a name that is written without quotes, in characters.
+/// Maximum length of a name that is written without quotes, in characters.
 const MAX_PLAIN_NAME: usize = 60;
 
-/// The length of quoted data in a line, in characters.
+/// Maximum length of quoted data in a line, in characters.
 const MAX_QUOTED_TEXT: usize = 120;
 
 /// Renders the name of a step, a tool, or a field: as is if it is one plain word, else quoted.

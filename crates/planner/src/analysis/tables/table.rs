@@ -14,7 +14,7 @@ use crate::analysis::fields::field_name::is_label;
 use crate::analysis::fields::parse_period;
 use crate::analysis::report::ValueKind;
 
-/// The number of items of a table that are analyzed.
+/// Maximum number of items of a table that are analyzed.
 pub(crate) const MAX_ITEMS: usize = 100_000;
 
 /// The smallest object of numbers that is a table rather than a record.
@@ -263,10 +263,10 @@ pub(crate) fn join_pointer(pointer: &str, name: &str) -> String {
     format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
-/// The number of fields that are analyzed.
+/// Maximum number of fields that are analyzed.
 const MAX_FIELDS: usize = 50;
 
-/// The depth of nested records to which fields are found.
+/// Maximum depth of nested records to which fields are found.
 const MAX_DEPTH: usize = 3;
 
 /// The columns of a table, in order of first appearance.

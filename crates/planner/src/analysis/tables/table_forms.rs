@@ -14,13 +14,13 @@ use crate::analysis::fields::is_epoch;
 use crate::analysis::numbers::{MAX_UNIT_LENGTH, is_number_text};
 use crate::analysis::report::{PageInfo, TableFormat};
 
-/// The number of cells of a row, or of a line of CSV.
+/// Maximum number of cells of a row, or of a line of CSV.
 const MAX_CELLS: usize = 500;
 
-/// The fewest rows of timestamps and numbers that are a table.
+/// Minimum number of rows of timestamps and numbers that are a table.
 const MIN_TIMED_ROWS: usize = 3;
 
-/// Names of lists of column names beside a list of rows.
+/// Names of fields that list the column names, beside the list of rows.
 const HEADERS: &[&str] = &[
     "columns",
     "columnNames",
@@ -32,7 +32,7 @@ const HEADERS: &[&str] = &[
     "headers",
 ];
 
-/// The name of a column of timestamps without a name.
+/// The name for an unnamed column of timestamps.
 const TIME: &str = "time";
 
 /// Returns the column names that an object contains beside its rows: texts, or records with a name.
@@ -103,7 +103,8 @@ fn is_header(header: &[Value], rows: &[&[Value]]) -> bool {
         && (0..header.len()).any(|column| is_all(rows, column, is_numeric))
 }
 
-/// Returns names for columns of different kinds, texts beside numbers or timestamps beside numbers: their indices.
+/// Returns names for unnamed columns: `time` for timestamps, else the index. `None` unless the kinds of the columns differ: texts beside
+/// numbers, or timestamps beside others.
 fn names_by_kind(rows: &[&[Value]], width: usize) -> Option<Vec<String>> {
     let is_time = |column: &usize| is_all(rows, *column, is_timestamp);
     let is_numbers = |column: &usize| is_all(rows, *column, is_numeric);
@@ -113,7 +114,7 @@ fn names_by_kind(rows: &[&[Value]], width: usize) -> Option<Vec<String>> {
         })
     };
     let times = (0..width).filter(is_time).count();
-    // Without a column beside the timestamps, there is nothing to follow over time.
+    // Without a column beside the timestamps, there are no values over time.
     let is_timed = MIN_TIMED_ROWS <= rows.len() && (1..width).contains(&times);
     let is_mixed =
         (0..width).any(|column| is_numbers(&column)) && (0..width).any(|column| is_texts(&column));
@@ -164,7 +165,7 @@ struct NestedList<'t> {
     currency: Option<String>,
 }
 
-/// Joins the lists that most rows of a table are.
+/// Joins the rows of a table that are lists, if most of them are.
 pub(crate) fn join_rows<'t>(table: &'t Table<'_>) -> Option<(Table<'t>, Option<TableFormat>)> {
     let rows = table.rows.iter().enumerate();
     let parts = rows.map(|(number, row)| NestedList {
@@ -175,7 +176,7 @@ pub(crate) fn join_rows<'t>(table: &'t Table<'_>) -> Option<(Table<'t>, Option<T
     join(parts, table.rows.len(), &table.at)
 }
 
-/// Joins the lists that most records have in a field.
+/// Joins the lists in a field of the records, if most of its values are lists.
 pub(crate) fn join_field_lists<'t>(
     table: &'t Table<'_>,
     column: &Column<'t>,
@@ -264,7 +265,7 @@ fn join<'t>(
 /// The longest text that is parsed, in bytes.
 const MAX_LENGTH: usize = 16 << 20;
 
-/// The length of a field name, in bytes.
+/// Maximum length of a field name, in bytes.
 const MAX_NAME_LENGTH: usize = 60;
 
 /// The cell separators, in the order in which they are tried.

@@ -20,7 +20,7 @@ const LIST_SIGNS: &[char] = &[',', '&', '/', '+'];
 /// Words that may follow a conjunction.
 const FILLERS: &[&str] = &["as", "for", "from", "in", "of", "on", "the", "well"];
 
-/// The number of tokens between joined phrases.
+/// Maximum number of tokens between joined phrases.
 const MAX_CONJUNCTION_TOKENS: usize = 4;
 
 /// Applies years and weeks across joined phrases, and removes phrases that stay uncertain.

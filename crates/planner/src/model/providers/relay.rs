@@ -126,7 +126,7 @@ impl<'a> Relay<'a> {
         let (context, max_bytes) = (self.context, self.max_bytes);
         match select(pin!(receive), pin!(self.pass())).await {
             Either::Left((received, _)) => received,
-            // What was passed on before an error is received first.
+            // The data that was passed on before an error is received first.
             Either::Right((passed, receive)) => match (receive.await, passed) {
                 (Err(error), Err(RelayError::TooLong)) => {
                     Err(AttemptError::too_long(context, max_bytes, &error.reply))

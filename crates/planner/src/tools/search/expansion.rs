@@ -13,7 +13,7 @@ use super::words::tokenize;
 /// The shortest word that is expanded as a prefix.
 const MIN_PREFIX_LENGTH: usize = 3;
 
-/// The number of words that a prefix expands to.
+/// Maximum number of words that a prefix expands to.
 const MAX_PREFIX_MATCHES: usize = 8;
 
 /// The weight of a word that begins with a word of the query. Most longer words have another meaning.
@@ -34,10 +34,10 @@ const MIN_TWO_ERRORS_LENGTH: usize = 8;
 /// The longest word that is compared, in bytes.
 const MAX_MISSPELT_LENGTH: usize = 32;
 
-/// The number of words of a query that are compared with the vocabulary.
+/// Maximum number of words of a query that are compared with the vocabulary.
 const MAX_MISSPELT: usize = 32;
 
-/// The number of words that a misspelt word expands to.
+/// Maximum number of words that a misspelt word expands to.
 const MAX_CORRECTIONS: usize = 4;
 
 /// Groups of synonyms, for words that no tool has.

@@ -199,10 +199,10 @@ impl fmt::Debug for SearchIndex {
     }
 }
 
-/// The depth of nested parameters that are indexed.
+/// Maximum depth of nested parameters that are indexed.
 const MAX_PARAMETER_DEPTH: usize = 4;
 
-/// The number of parameters of a tool that are indexed, including nested ones.
+/// Maximum number of parameters of a tool that are indexed, including nested ones.
 const MAX_PARAMETERS: usize = 200;
 
 /// Returns the text to index for a tool. Repetition is weight: the name weighs more than the description.

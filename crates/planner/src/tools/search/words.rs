@@ -3,7 +3,7 @@
 use indexmap::IndexSet;
 use rust_stemmers::{Algorithm, Stemmer};
 
-/// The number of words of a text that count. Descriptions come from servers and have unbounded length.
+/// Maximum number of words of a text that count. Descriptions come from servers and have unbounded length.
 const MAX_WORDS: usize = 2000;
 
 /// Words without meaning for a search.

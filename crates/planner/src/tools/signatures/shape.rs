@@ -79,22 +79,22 @@ fn cut(text: &str, max_bytes: usize) -> String {
     format!("{}…", whole_words.trim_end_matches([',', ';', ':', '-']))
 }
 
-/// The number of enum values, or of members of a union, that are shown.
+/// Maximum number of enum values, or of members of a union, that are shown.
 const MAX_CHOICES: usize = 16;
 
-/// The number of fields of an object that are shown.
+/// Maximum number of fields of an object that are shown.
 const MAX_FIELDS: usize = 40;
 
-/// The number of schemas that are visited per text. References can expand a short schema into a large tree.
+/// Maximum number of schemas that are visited per text. References can expand a short schema into a large tree.
 const MAX_SCHEMAS: usize = 2000;
 
-/// The depth of nested schemas, including unions, which do not count towards [`ShapeLimits::depth`].
+/// Maximum depth of nested schemas, including unions, which do not count towards [`ShapeLimits::depth`].
 const MAX_NESTING: usize = 40;
 
-/// The length of a value that is shown, in bytes.
+/// Maximum length of a value that is shown, in bytes.
 const MAX_LITERAL_LENGTH: usize = 60;
 
-/// The size of a value that is serialized at all: about a dozen parts.
+/// Maximum size of a value that is serialized at all: about a dozen parts.
 const MAX_LITERAL_SIZE: usize = MAX_LITERAL_LENGTH + 12 * 64;
 
 /// The limits of a shape.

@@ -21,10 +21,10 @@ const OUTPUT_LIMITS: ShapeLimits = ShapeLimits {
     bytes: 300,
 };
 
-/// The length of the summary, in bytes.
+/// Maximum length of the summary, in bytes.
 const MAX_SENTENCE_LENGTH: usize = 160;
 
-/// The number of parameters that are shown; required ones are always shown.
+/// Maximum number of parameters that are shown; required ones are always shown.
 const MAX_PARAMETERS: usize = 24;
 
 /// Writes `github.search_issues(query: string, limit?: integer = 30) -> {items: [{number: integer}]}  -- Find issues
@@ -85,10 +85,10 @@ fn seen(tool: &Tool) -> Option<&SeenAnswers> {
     (tool.output.is_any() && seen.calls > 0).then_some(seen)
 }
 
-/// The number of fields whose presence is described.
+/// Maximum number of fields whose presence is described.
 const MAX_SEEN_FIELDS: usize = 24;
 
-/// The length of a masked sample, in bytes.
+/// Maximum length of a masked sample, in bytes.
 const MAX_SAMPLE_LENGTH: usize = 2000;
 
 /// Describes the recorded answers of a tool without an output schema: their structure, the number of answers with each field, and one
@@ -206,10 +206,10 @@ const DETAILED_OUTPUT_LIMITS: ShapeLimits = ShapeLimits {
     bytes: 4000,
 };
 
-/// The depth of nested parameters that are described.
+/// Maximum depth of nested parameters that are described.
 const MAX_DEPTH: usize = 4;
 
-/// The number of parameters that are described, including nested ones.
+/// Maximum number of parameters that are described, including nested ones.
 const MAX_DETAILED_PARAMETERS: usize = 200;
 
 /// Describes `tool` in full: its description, its parameters, its output, and its effects.
@@ -325,7 +325,7 @@ fn detailed_parameters(root: &Value) -> String {
     text
 }
 
-/// The length of a description in the notes, in bytes.
+/// Maximum length of a description in the notes, in bytes.
 const MAX_NOTE_LENGTH: usize = 2000;
 
 /// Writes the server's information about `tool` beyond its [`signature`]: the rest of its description, and a line for each

@@ -85,7 +85,7 @@ impl Grid {
         self.sides.get(row + 1).map(|(upper, _)| *upper)
     }
 
-    /// The least distances between the centres of neighbours. The nodes of a column have the same centre.
+    /// The minimum distances between the centres of neighbours. The nodes of a column have the same centre.
     pub(super) fn gaps(&self) -> Vec<f64> {
         let distance = |pair: &[usize]| {
             if pair[0] == pair[1] {

@@ -19,7 +19,7 @@ const ROW: f64 = 20.0;
 const COLUMN: f64 = 7.3;
 /// The maximum width of an id, in columns.
 const MAX_COLUMNS: usize = 30;
-/// The least width of a bar, in pixels, so that a short call can be seen.
+/// Minimum width of a bar, in pixels, so that a short call can be seen.
 const MIN_BAR: f64 = 1.5;
 /// The maximum number of marks of the time axis.
 const MAX_TICKS: u128 = 8;

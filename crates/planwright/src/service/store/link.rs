@@ -345,7 +345,7 @@ impl RunRequests {
         Ok(Some(own.map_or(approve, |own| own.decision)))
     }
 
-    /// Waits until the whole plan is approved, and returns the decision about a call then.
+    /// Waits until the whole plan is approved, then returns the decision about a call.
     async fn decided_later(&self, request: &ApprovalRequest) -> Decision {
         let mut approved = self.approved.subscribe();
         if approved.wait_for(|approved| *approved).await.is_err() {

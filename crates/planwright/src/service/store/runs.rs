@@ -132,7 +132,7 @@ impl Planwright {
     /// # Errors
     ///
     /// [`Error::NoStore`], an error of the store, [`StoredRunError::OtherPlan`] if `consent` is not that of the plan that the run has now,
-    /// [`StoredRunError::NotShown`] if a call waits that is not in `waiting`, or [`StoredRunError::Passphrase`]. Nothing is stored then.
+    /// [`StoredRunError::NotShown`] if a call waits that is not in `waiting`, or [`StoredRunError::Passphrase`]. After an error, nothing is stored.
     pub fn approve_plan(
         &self,
         run: &str,

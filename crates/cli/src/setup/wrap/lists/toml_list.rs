@@ -143,7 +143,7 @@ impl ServerList for TomlList {
             set_position(table, position);
             let prefix = table.decor().prefix().and_then(|prefix| prefix.as_str());
             let own = prefix.unwrap_or_default().to_owned();
-            // What followed a blank line follows one again.
+            // A table that followed a blank line follows one again.
             let needs_blank = has_blank && comments.is_empty() && !own.starts_with('\n');
             let blank = if needs_blank { "\n" } else { "" };
             table

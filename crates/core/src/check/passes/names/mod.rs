@@ -51,7 +51,7 @@ const INSTEAD: [(&str, &str); 5] = [
     ),
 ];
 
-/// The form of a plan that stands for a call of `name`, which is no tool.
+/// The form of a plan that stands for a call of `name`, which is not a tool.
 fn instead_of_tool(name: &str) -> Option<&'static str> {
     let name = name.to_lowercase();
     let has = |names: &str| names.split(' ').any(|known| known == name);
