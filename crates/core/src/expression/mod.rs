@@ -15,7 +15,7 @@ pub use evaluate::{
     EvaluationError, EvaluationLimits, ExpressionError, ExpressionErrorDetails,
     ExpressionErrorKind, MAX_EXPRESSION_CHARS, MAX_EXPRESSION_DEPTH,
 };
-pub use function::function_usages;
+pub use function::{function_usages, time_form};
 pub use parser::{is_item_name, parse_form, parse_form_in_loop, parse_form_within, query_form};
 pub use pattern::PatternBudget;
 pub use program::{Expression, print_form, print_form_in_loop, print_path};

@@ -13,6 +13,7 @@ use super::json_reader::{JsonReader, Unrecoverable};
 use super::leniency::Leniency;
 use super::template::{QUOTES, end_of_marker};
 use super::{Item, ItemKind, Syntax, quote};
+use crate::lowering::nested_calls;
 
 impl JsonReader<'_> {
     /// Reads a value that is neither a list nor an object.
@@ -293,6 +294,20 @@ impl JsonReader<'_> {
                 self.report_structure(place, start, self.at, message, &help);
                 return ItemKind::Text(text.into());
             }
+        }
+        if let Some(length) = nested_calls::call_length(&self.text[start..]) {
+            let call = &self.text[start..start + length];
+            self.at = start + length;
+            let is_id = |line: &str, id: &str| {
+                let rest = line.trim_start().strip_prefix(id);
+                rest.is_some_and(|rest| rest.trim_start().starts_with('='))
+            };
+            let is_used = |id: &str| self.text.lines().any(|line| is_id(line, id));
+            let help = nested_calls::advice(call, is_used);
+            let message = format!("the call {} stands in place of a value", quote(call));
+            self.report_structure(place, start, self.at, message, &help);
+            // Any value, so that nothing else is reported for it.
+            return ItemKind::Text("${dyn(null)}".into());
         }
         let message = format!("{} is not a JSON value", quote(word));
         if is_path(word) {

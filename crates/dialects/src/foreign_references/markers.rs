@@ -490,6 +490,9 @@ impl<'a> ReferenceNames<'a> {
                 }
             }
         }
+        if let Some((meaning, is_certain)) = self.time_text(text) {
+            return Some(Marker::new(0..text.len(), meaning, is_certain));
+        }
         if let Some(path) = SIGILS.iter().find_map(|sigil| text.strip_prefix(sigil))
             && !path.contains(char::is_whitespace)
             && let Some(meaning) = self.path(path).or_else(|| self.output_call(path))

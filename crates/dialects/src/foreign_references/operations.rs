@@ -36,6 +36,9 @@ impl ReferenceNames<'_> {
         if let Some(meaning) = node.and_then(|path| self.path(&path)) {
             return Some((meaning, Certainty::Certain));
         }
+        if let Some(meaning) = self.time(written) {
+            return Some((meaning, Certainty::Certain));
+        }
         let trimmed = written.trim_matches(signs);
         if !has_operator(trimmed)
             && let Some(meaning) = self.path(trimmed)

@@ -3,6 +3,7 @@
 pub(crate) mod foreign_code;
 pub(crate) mod guards;
 pub(crate) mod lines;
+pub(crate) mod nested_calls;
 pub(crate) mod path;
 pub(crate) mod prose;
 mod values;

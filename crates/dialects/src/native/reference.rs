@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use planwright_core::expression::{
     ExpressionErrorKind, PatternBudget, parse_form_in_loop, parse_form_within, print_form_in_loop,
-    print_path, query_form,
+    print_path, query_form, time_form,
 };
 use planwright_core::plan::{
     Alternative, Form, Missing, NodeKind, Reference, Segment, SlotKind, SlotPath, Source, TextPart,
@@ -51,7 +51,8 @@ impl ReferenceSyntax for NativeTemplates<'_> {
             // It is read with its intended meaning, or else as a value of any type, so that it causes no follow-up errors.
             let exact = (diagnostic.code != Code::ExpressionTooLong)
                 .then(|| {
-                    quoted_id(inside)
+                    time_form(inside)
+                        .or_else(|| quoted_id(inside))
                         .filter(|form| is_readable(form, self.patterns))
                         .or_else(|| exact_form(inside, self.patterns))
                         .or_else(|| shown_query(inside, self.item_name))

@@ -57,7 +57,8 @@ pub(super) fn add_advised_edits(diagnostics: &mut Diagnostics, text: &str) {
 /// The name of an argument, the last word of the text `before` its value, and the one in place of it.
 fn advised_key<'a>(found: &'a Diagnostic, before: Option<&str>) -> Option<(Range<usize>, &'a str)> {
     let advice = found.help.as_deref()?.strip_prefix("write `")?;
-    let (meant, written) = advice.strip_suffix('`')?.split_once("` in place of `")?;
+    let (meant, written) = advice.split_once("` in place of `")?;
+    let (written, _) = written.split_once('`')?;
     let before = before.filter(|_| found.code == Code::MissingArgument)?;
     let key = before.trim_end().strip_suffix([':', '='])?.trim_end();
     let key = key.strip_suffix(['"', '\'']).unwrap_or(key);

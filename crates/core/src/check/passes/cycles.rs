@@ -47,22 +47,36 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
             let Some(mut cycle) = cycles.min_by_key(Vec::len) else {
                 continue;
             };
-            // A wait without data is the easiest to leave out.
-            let is_order = |at: usize| {
-                let on = cycle.get((at + 1) % cycle.len());
-                let step = cycle.get(at).and_then(|step| resolved.step(*step));
-                let on = on.and_then(|on| resolved.step(*on));
-                on.is_some_and(|on| step.is_some_and(|step| waits_only(step, on)))
-            };
-            if let Some(at) = (0..cycle.len()).find(|at| is_order(*at)) {
+            let mistake = likely_mistake(resolved, &cycle);
+            if let Some(at) = mistake {
                 cycle.rotate_left(at);
             }
-            report_cycle(resolved, &cycle, reporter);
+            report_cycle(resolved, &cycle, mistake.is_some(), reporter);
             reported += 1;
             // The rest of the component may contain further cycles.
             graph.remove(&cycle);
         }
     }
+}
+
+/// The edge of `cycle` that is probably unintended, by the position of its first step: a wait without data, or else the only read of a
+/// step that is listed later.
+fn likely_mistake(resolved: &ResolvedPlan<'_>, cycle: &[u32]) -> Option<usize> {
+    let edge = |at: usize| Some((*cycle.get(at)?, *cycle.get((at + 1) % cycle.len())?));
+    let is_order = |at: &usize| {
+        let Some((from, on)) = edge(*at) else {
+            return false;
+        };
+        let steps = resolved.step(from).zip(resolved.step(on));
+        steps.is_some_and(|(step, on)| waits_only(step, on))
+    };
+    let is_later = |at: &usize| edge(*at).is_some_and(|(from, on)| on > from);
+    let all = 0..cycle.len();
+    let orders: Vec<usize> = all.clone().filter(is_order).collect();
+    let mut later = all.filter(is_later);
+    let only_later = later.next().filter(|_| later.next().is_none());
+    let order = orders.iter().copied().find(is_later);
+    order.or_else(|| orders.first().copied()).or(only_later)
 }
 
 /// Maximum number of steps of a component from which the shortest cycle is searched.
@@ -118,7 +132,12 @@ fn report_later_steps(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) 
     }
 }
 
-fn report_cycle(resolved: &ResolvedPlan<'_>, cycle: &[u32], reporter: &mut Reporter<'_>) {
+fn report_cycle(
+    resolved: &ResolvedPlan<'_>,
+    cycle: &[u32],
+    has_mistake: bool,
+    reporter: &mut Reporter<'_>,
+) {
     let Some((&first, rest)) = cycle.split_first() else {
         return;
     };
@@ -150,16 +169,42 @@ fn report_cycle(resolved: &ResolvedPlan<'_>, cycle: &[u32], reporter: &mut Repor
         }
     } else {
         let (from, on) = (step_name(resolved, first), step_name(resolved, next));
-        let steps = (resolved.step(first), resolved.step(next));
-        match steps {
-            (Some(step), Some(other)) if waits_only(step, other) => {
-                format!("here {from} waits for {on}: remove {on} from the `after` of {from}")
-            }
-            _ => format!("here {from} waits for {on}: remove one of the references of the cycle"),
-        }
+        let steps = resolved.step(first).zip(resolved.step(next));
+        let advice = if steps.is_some_and(|(step, other)| waits_only(step, other)) {
+            format!("remove {on} from the `after` of {from}")
+        } else if has_mistake {
+            format!("{on} is listed after {from}, which probably should not refer to it")
+        } else {
+            "remove one of these references".to_owned()
+        };
+        format!("{}: {advice}", edges(resolved, cycle, reporter))
     };
     let diagnostic = reporter.error(Code::Cycle, place, message).help(help);
     reporter.push(diagnostic);
+}
+
+/// Maximum number of edges of a cycle that a hint names with their places.
+const MAX_EDGES: usize = 6;
+
+/// The edges of `cycle` with their places, as one clause.
+fn edges(resolved: &ResolvedPlan<'_>, cycle: &[u32], reporter: &Reporter<'_>) -> String {
+    let following = cycle.iter().skip(1).chain(cycle.first());
+    let edge = |(from, on): (&u32, &u32)| {
+        let (step, other) = (step_name(resolved, *from), step_name(resolved, *on));
+        let place = reporter.pointer(dependency_place(resolved, *from, *on));
+        let place = place.map_or_else(String::new, |place| format!(" at `{place}`"));
+        format!("{step} waits for {other}{place}")
+    };
+    let mut all: Vec<String> = cycle
+        .iter()
+        .zip(following)
+        .take(MAX_EDGES)
+        .map(edge)
+        .collect();
+    if cycle.len() > MAX_EDGES {
+        all.push(format!("{} more", cycle.len() - MAX_EDGES));
+    }
+    all.join(", ")
 }
 
 fn step_name(resolved: &ResolvedPlan<'_>, step: u32) -> String {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::check::reporter::Reporter;
 use crate::check::resolved_plan::{PlanRole, ResolvedPlan};
-use crate::plan::{Action, Input, InputKind, Read, Segment, SlotKind, Source};
+use crate::plan::{Action, Form, Input, InputKind, Missing, Read, Segment, SlotKind, Source};
 use crate::schema::{SchemaViolation, declares_secrets};
 use crate::{Code, Object, Place, Plan, PointerSegment, Schema, Value};
 
@@ -50,7 +50,10 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
                 let what = format!("what the {} `{}` is given", noun(input), input.name);
                 check_value(input, &schema, value, &what, None, reporter);
             }
-            None if input.default.is_none() && matches!(resolved.role, PlanRole::Main) => {
+            None if input.default.is_none()
+                && matches!(resolved.role, PlanRole::Main)
+                && is_needed(resolved, input, &read) =>
+            {
                 let diagnostic = reporter
                     .error(
                         Code::MissingInput,
@@ -81,6 +84,31 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
         }
     }
     warn_unknown_inputs(resolved, &read, reporter);
+}
+
+/// Returns true if a step needs the value of `input`, one of those that are `read`: not each of its reads has a default.
+fn is_needed(resolved: &ResolvedPlan<'_>, input: &Input, read: &HashSet<&str>) -> bool {
+    if !read.contains(&*input.name) {
+        return is_meant(resolved, &input.name);
+    }
+    let (mut is_read, mut is_needed) = (false, false);
+    resolved.each_use(&mut |usage| {
+        let has_default = match &usage.reference.form {
+            Form::First(alternatives) => alternatives.len() > 1,
+            Form::All(_) => false,
+        };
+        usage.reference.each_read(&mut |one: &Read| {
+            let is_this = matches!(one.source, Source::Slot(SlotKind::Inputs | SlotKind::Vars))
+                && one
+                    .path
+                    .first()
+                    .is_none_or(|first| *first == Segment::Key(Arc::clone(&input.name)));
+            is_read |= is_this;
+            is_needed |= is_this && !has_default && one.missing == Missing::Fail;
+        });
+    });
+    // A plan inside may read it as well.
+    is_needed || !is_read
 }
 
 /// Returns true if a reference to something that the plan does not have has the name of an input, which it probably means.

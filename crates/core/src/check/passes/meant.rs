@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::check::reporter::Reporter;
 use crate::check::resolved_plan::ResolvedPlan;
-use crate::expression::print_path;
+use crate::expression::{print_path, time_form};
 use crate::plan::{Reference, Segment, Source};
 use crate::schema::{Compatibility, ObjectType, Type};
 use crate::{Schema, Tool, Value};
@@ -83,7 +84,32 @@ pub(super) fn synonym<'n>(written: &str, known: impl Iterator<Item = &'n str>) -
 
 fn is_same(one: &str, other: &str) -> bool {
     let both = |group: &&[&str]| group.contains(&one) && group.contains(&other);
-    one == other || WORDS.iter().any(both)
+    one == other || WORDS.iter().any(both) || is_plural(one, other) || is_plural(other, one)
+}
+
+/// Returns true if `many` is the plural of `one`: `entity` and `entities`, `box` and `boxes`.
+fn is_plural(one: &str, many: &str) -> bool {
+    let ends = [("y", "ies"), ("", "es"), ("", "s")].into_iter();
+    one.len() > 2
+        && ends
+            .filter_map(|(end, plural)| Some((one.strip_suffix(end)?, many.strip_suffix(plural)?)))
+            .any(|(one, many)| one == many)
+}
+
+/// The advice for a text that is none of the texts that `wanted` takes, but near one of them.
+pub(super) fn near_choice(wanted: &Type, value: &Value, reporter: &Reporter<'_>) -> Option<String> {
+    let near = reporter.nearest(value.as_text()?, choices(wanted))?;
+    Some(format!("did you mean `{}`?", Value::text(near).to_json()))
+}
+
+/// The texts that `wanted` lists.
+fn choices(wanted: &Type) -> Vec<&str> {
+    let members = wanted.members().iter();
+    let texts = members.filter_map(|member| match member {
+        Type::Literal(Value::Text(text)) => Some(&**text),
+        _ => None,
+    });
+    texts.collect()
 }
 
 /// The words of a name in lower case: `maxCount` and `max_count` have two.
@@ -258,6 +284,11 @@ pub(super) fn field_in_text_advice(
     })
 }
 
+/// The advice for the reference `text` to a time of another system, such as `${yesterday}`.
+pub(super) fn time_advice(text: &str) -> Option<String> {
+    time_form(inside(text)?).map(|form| format!("write `${{{form}}}`"))
+}
+
 /// The advice for the reference `text` that is a variable of a shell, such as `${HOME}`, in an argument of `tool`.
 pub(super) fn shell_advice(text: &str, tool: Option<&Tool>) -> Option<String> {
     let name = inside(text)?;
@@ -313,15 +344,20 @@ fn fitted(wanted: &Type, value: &Value, depth: usize) -> Option<Value> {
             Value::from_json(&written).ok()?
         }
         (Type::Text, Value::Number(_) | Value::Bool(_)) => Value::text(value.to_json()),
-        // A word in other letters, such as `Error` for `error`.
+        // A word with other capitals or separators, such as `Error` for `error`, and `in progress` for `in_progress`.
         (Type::Literal(_) | Type::Union(_), Value::Text(text)) => {
-            let forms = [
-                text.trim().to_owned(),
-                text.trim().to_lowercase(),
-                text.trim().to_uppercase(),
-            ];
-            let mut fitting = forms.into_iter().map(Value::text).filter(|form| fits(form));
-            fitting.next()?
+            let letters = |text: &str| -> String {
+                let signs = text
+                    .chars()
+                    .filter(|sign| !sign.is_whitespace() && !"_-".contains(*sign));
+                signs.flat_map(char::to_lowercase).collect()
+            };
+            let meant = letters(text);
+            let mut same = choices(wanted)
+                .into_iter()
+                .filter(|choice| letters(choice) == meant);
+            let only = same.next().filter(|_| same.next().is_none());
+            Value::text(only?)
         }
         (Type::List(_), Value::List(items)) => {
             let items = items.iter().enumerate();

@@ -10,7 +10,7 @@ fn cyclic_components() {
     let fixture = CheckFixture::with_tools(r#"{"e": {}}"#);
     fixture.expect(
         r#"{"steps": [{"id": "alpha", "tool": "e", "args": {"v": "${beta.v}"}}, {"id": "beta", "tool": "e", "args": {"v": "${gamma.v}"}}, {"id": "gamma", "tool": "e", "args": {"v": "${alpha.v}"}}]}"#,
-        &["PW0301 at /steps/0/args/v: steps wait for each other in a cycle: `alpha` → `beta` → `gamma` → `alpha` (here `alpha` waits for `beta`: remove one of the references of the cycle)"],
+        &["PW0301 at /steps/0/args/v: steps wait for each other in a cycle: `alpha` → `beta` → `gamma` → `alpha` (`alpha` waits for `beta` at `/steps/0/args/v`, `beta` waits for `gamma` at `/steps/1/args/v`, `gamma` waits for `alpha` at `/steps/2/args/v`: remove one of these references)"],
     );
     fixture.expect(
         r#"{"steps": [{"id": "s", "tool": "e", "args": {"v": ["${s}"]}}]}"#,
@@ -19,14 +19,14 @@ fn cyclic_components() {
     fixture.expect(
         r#"{"steps": [{"id": "a", "tool": "e", "after": ["b"]}, {"id": "b", "tool": "e", "when": "${a.ok}"}, {"id": "c", "tool": "e", "after": ["c"]}]}"#,
         &[
-            "PW0301 at /steps/0/after/0: steps wait for each other in a cycle: `a` → `b` → `a` (here `a` waits for `b`: remove `b` from the `after` of `a`)",
+            "PW0301 at /steps/0/after/0: steps wait for each other in a cycle: `a` → `b` → `a` (`a` waits for `b` at `/steps/0/after/0`, `b` waits for `a` at `/steps/1/when`: remove `b` from the `after` of `a`)",
             "PW0301 at /steps/2/after/0: the step `c` waits for itself (remove its reference to itself)",
         ],
     );
     // Cycles through slots, with any overlap.
     fixture.expect(
         r#"{"steps": [{"id": "a", "tool": "e", "args": {"v": "${slots.state.b.deep}"}, "writes": "state.a"}, {"id": "b", "tool": "e", "args": {"v": "${slots.state.a}"}, "writes": "state.b"}]}"#,
-        &["PW0301 at /steps/0/args/v: steps wait for each other in a cycle: `a` → `b` → `a` (here `a` waits for `b`: remove one of the references of the cycle)"],
+        &["PW0301 at /steps/0/args/v: steps wait for each other in a cycle: `a` → `b` → `a` (`a` waits for `b` at `/steps/0/args/v`, `b` waits for `a` at `/steps/1/args/v`: `b` is listed after `a`, which probably should not refer to it)"],
     );
     fixture.expect(
         r#"{"state": {"k": 1}, "steps": [{"id": "a", "tool": "e", "args": {"v": "${slots.state}"}, "writes": "state.a"}]}"#,
@@ -59,7 +59,7 @@ fn a_cycle_is_placed_at_its_first_reference() {
     let fixture = CheckFixture::with_tools(r#"{"e": {}}"#);
     fixture.expect(
         r#"{"steps": [{"id": "a", "tool": "e", "args": {"u": "${c}", "v": "${b}", "w": "${b.x}"}}, {"id": "b", "value": "${a}"}, {"id": "c", "tool": "e"}]}"#,
-        &["PW0301 at /steps/0/args/v: steps wait for each other in a cycle: `a` → `b` → `a` (here `a` waits for `b`: remove one of the references of the cycle)"],
+        &["PW0301 at /steps/0/args/v: steps wait for each other in a cycle: `a` → `b` → `a` (`a` waits for `b` at `/steps/0/args/v`, `b` waits for `a` at `/steps/1/value`: `b` is listed after `a`, which probably should not refer to it)"],
     );
     fixture.expect(
         r#"{"listed": true, "steps": [{"id": "a", "tool": "e", "after": ["a"]}]}"#,

@@ -80,7 +80,7 @@ fn items_in_a_cycle() {
     check(
         r#"{"steps": [{"id": "x", "tool": "e", "args": {"v": "${w[0]}"}}, {"id": "w", "value": ["${e}"], "writes": "state.l"}, {"id": "e", "for_each": "${slots.state.l}", "value": ["${item}", "${item.name}"]}]}"#,
         &[
-            "PW0301 at /steps/1/value/0: steps wait for each other in a cycle: `w` → `e` → `w` (here `w` waits for `e`: remove one of the references of the cycle)",
+            "PW0301 at /steps/1/value/0: steps wait for each other in a cycle: `w` → `e` → `w` (`w` waits for `e` at `/steps/1/value/0`, `e` waits for `w` at `/steps/2/for_each`: `e` is listed after `w`, which probably should not refer to it)",
             "PW0402 at /steps/2/value/1: `${item.name}` leads nowhere: there is no field `name` in `item` (`item` is a list of lists)",
         ],
     );

@@ -2,6 +2,7 @@
 
 mod aggregate;
 mod foreign;
+mod foreign_time;
 mod list;
 mod number;
 mod object;
@@ -14,6 +15,7 @@ mod usage;
 
 pub(crate) use foreign::foreign_word;
 pub(super) use foreign::{advice, foreign_call, foreign_form, foreign_text};
+pub use foreign_time::time_form;
 pub(super) use list::{group_by, sort_by};
 pub(crate) use search::Search;
 pub(crate) use signature::{Kinds, Parameter, SORTABLE, field_type, item_type, numeric_of, union};

@@ -8,6 +8,7 @@ use planwright_core::{Code, Diagnostic, Value};
 use super::reference::path_length;
 use crate::document::{Offsets, is_number, number_out_of_range, quote};
 use crate::lowering::lines::{ValueBudget, digit_count};
+use crate::lowering::nested_calls;
 
 /// An argument of a call.
 #[derive(Debug)]
@@ -228,7 +229,13 @@ impl<'a> ArgumentScanner<'a> {
             },
         };
         let Some(value) = value else {
-            return Err(self.problem("a value", "put texts in quotes"));
+            let is_call = nested_calls::call_length(self.rest()).is_some();
+            let help = if is_call {
+                "write the call on a line of its own before this one, and its number here, such as `$1`"
+            } else {
+                "put texts in quotes"
+            };
+            return Err(self.problem("a value", help));
         };
         self.at += length;
         Ok(value)

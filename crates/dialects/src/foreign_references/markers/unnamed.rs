@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use planwright_core::expression::time_form;
+
 use super::{Marker, ReferenceNames, without_words};
 use crate::foreign_references::paths::{MAX_MARKER_BYTES, marker_window, split_name};
 use crate::native::form_in;
@@ -25,7 +27,61 @@ pub(super) fn joined_text(text: &str, references: &[Range<usize>]) -> Option<Str
     Some(parts.collect::<Option<Vec<_>>>()?.join(" + "))
 }
 
+/// The delimiters of a whole text that is a time of another system.
+const TIME_DELIMITERS: [(&str, &str); 8] = [
+    ("$(", ")"),
+    ("${", "}"),
+    ("[[", "]]"),
+    ("{", "}"),
+    ("<", ">"),
+    ("[", "]"),
+    ("%", "%"),
+    ("$", ""),
+];
+
 impl ReferenceNames<'_> {
+    /// The expression for a time of another system, such as `today - 7 days`, unless its first word names a step or an input.
+    pub(in crate::foreign_references) fn time(&self, written: &str) -> Option<String> {
+        let written = written.trim();
+        let is_of_name = |sign: char| sign.is_alphanumeric() || sign == '_';
+        let root = written.split(|sign| !is_of_name(sign)).next()?;
+        let is_named = self.steps.contains_key(root) || self.inputs.contains_key(root);
+        if !self.is_native || is_named {
+            return None;
+        }
+        match written {
+            "now()" => Some(written.to_owned()),
+            _ => time_form(written),
+        }
+    }
+
+    /// The expression that the whole `text` is, if it is a time of another system, and true if it can hardly be anything else. A tool may
+    /// take `now-7d`.
+    pub(super) fn time_text(&self, text: &str) -> Option<(String, bool)> {
+        if text.len() > MAX_MARKER_BYTES {
+            return None;
+        }
+        let inside = TIME_DELIMITERS.iter().find_map(|(open, close)| {
+            let inside = text.strip_prefix(open)?.strip_suffix(close)?;
+            // `$(date +%F)`
+            let command = inside.strip_prefix("date").filter(|_| *open == "$(");
+            let format = command.and_then(|rest| match rest.trim() {
+                "" => Some("now()".to_owned()),
+                rest => time_form(&format!(
+                    "now | date: {}",
+                    rest.strip_prefix('+')?.replace("%F", "%Y-%m-%d")
+                )),
+            });
+            format.or_else(|| self.time(inside))
+        });
+        if let Some(meaning) = inside {
+            return Some((meaning, true));
+        }
+        // A plain word may be meant for the tool.
+        let is_expression = text.contains([' ', '(']) && text.starts_with(char::is_alphabetic);
+        Some((is_expression.then(|| self.time(text))??, false))
+    }
+
     /// The expression that the whole `text` is, if it is a call whose argument is a path of a step: `len(rows.items)`.
     pub(super) fn call_text(&self, text: &str) -> Option<String> {
         let (name, rest) = text.strip_suffix(')')?.split_once('(')?;
@@ -90,6 +146,9 @@ impl ReferenceNames<'_> {
                         .chars()
                         .all(|sign| sign.is_alphanumeric() || sign == '_')
             };
+            if let Some(meaning) = self.time(path) {
+                return Some(Marker::new(start..start + length + 2, meaning, false));
+            }
             if path.contains('.') && path.split('.').all(is_name) {
                 return Some(Marker::new(
                     start..start + length + 2,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::ArgumentPass;
-use crate::check::passes::meant::{literal_advice, meant_text, renamed_field};
+use crate::check::passes::meant::{literal_advice, meant_text, near_choice, renamed_field};
 use crate::check::passes::positional::{
     ArgumentReceiver, fitting_fields, may_be_text, properties, text_advice, with_shape,
 };
@@ -81,7 +81,16 @@ impl ArgumentPass<'_> {
                         "{name} needs the argument `{field}`, and has no parameter `{written}`"
                     );
                     let diagnostic = reporter.error(Code::MissingArgument, node.place, message);
-                    let help = format!("write `{field}` in place of `{written}`");
+                    let mut help = format!("write `{field}` in place of `{written}`");
+                    // One name for one value, the other for a list of them.
+                    let wanted = receiver.schema.property(&field).unwrap_or(Type::Any);
+                    let form = match node.as_literal() {
+                        Some(value) => literal_advice(&wanted, value),
+                        None => item_advice(&wanted, node),
+                    };
+                    if let Some(form) = form {
+                        help = format!("{help}; for its value, {form}");
+                    }
                     reporter.push(diagnostic.help(help).rename(&*field));
                     return;
                 }
@@ -151,7 +160,11 @@ impl ArgumentPass<'_> {
                                 .help
                                 .or_else(|| self.inner_call_advice(value))
                                 .or_else(|| self.expression_advice(value))
-                                .or_else(|| literal_advice(&receiver.shape(&path), value));
+                                .or_else(|| {
+                                    let wanted = receiver.shape(&path);
+                                    literal_advice(&wanted, value)
+                                        .or_else(|| near_choice(&wanted, value, reporter))
+                                });
                             if let Some(written) = reporter.written(place) {
                                 diagnostic = self.with_written_number(
                                     diagnostic,
@@ -180,6 +193,9 @@ impl ArgumentPass<'_> {
         match &node.kind {
             NodeKind::Literal(_) => {}
             NodeKind::Reference(reference) => {
+                if self.report_items((receiver, wanted), reference, path, reporter) {
+                    return;
+                }
                 let found = self.types.reference_type(reference, Some(self.index));
                 // Only a certain mismatch is an error; the run validates the rest.
                 if wanted.accepts(&found) == Compatibility::No

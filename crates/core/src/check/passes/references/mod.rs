@@ -7,7 +7,9 @@ use std::borrow::Cow;
 use std::fmt;
 
 use self::comparisons::with_meant;
-use super::meant::{OUTPUT_FIELDS, any_item_advice, chain_advice, default_advice, shell_advice};
+use super::meant::{
+    OUTPUT_FIELDS, any_item_advice, chain_advice, default_advice, shell_advice, time_advice,
+};
 use super::names::step_advice;
 use super::{order, seen};
 use crate::check::reporter::Reporter;
@@ -81,8 +83,8 @@ impl ReadPass<'_> {
                     self.text()
                 ),
             );
-            diagnostic.help = self
-                .root_advice(id.as_str())
+            diagnostic.help = time_advice(&self.text())
+                .or_else(|| self.root_advice(id.as_str()))
                 .or_else(|| self.input_advice(id.as_str()))
                 .or_else(|| self.neighbour_advice(id.as_str()))
                 .or_else(|| {
@@ -281,9 +283,10 @@ impl ReadPass<'_> {
                 let diagnostic = reporter.warning(Code::UnlistedPath, place, message);
                 let mut diagnostic =
                     suggest_fields(diagnostic, path.get(matched), &known, reporter);
-                if let Some(help) = self.output_advice(path, matched) {
-                    diagnostic.help = Some(help);
-                }
+                let advice = self
+                    .output_advice(path, matched)
+                    .or_else(|| self.field_advice(before + matched, &known, reporter));
+                diagnostic.help = advice.or(diagnostic.help);
                 reporter.push(diagnostic);
             }
             ReadTarget::Path(PathLookup::Unknown) => self.check_unknown(path, reporter),
