@@ -313,6 +313,14 @@ fn contains(
             Value::Number(_) | Value::Bool(_) => Ok(false),
             _ => Err(BinaryOperator::In.unsupported(wanted, all)),
         },
+        // CEL has no such operator, but those who write plans know it from other languages.
+        Value::Text(text) => match wanted {
+            Value::Text(part) => {
+                budget.spend_text(text.len())?;
+                Ok(text.contains(&**part))
+            }
+            _ => Err(BinaryOperator::In.unsupported(wanted, all)),
+        },
         _ => Err(BinaryOperator::In.unsupported(wanted, all)),
     }
 }

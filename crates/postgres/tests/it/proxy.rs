@@ -196,10 +196,11 @@ fn fate(shared: &Shared, is_commit: bool) -> Option<Fate> {
     state.fate.take()
 }
 
-/// Returns the name of the statement that `message` prepares, if it is a call that is a transaction.
+/// Returns the name of the statement that `message` prepares, if it is a call that is a transaction: it comes behind the kind and the length.
 fn prepared_call(message: &[u8]) -> Option<Vec<u8>> {
-    let before = message.get(..position(message, CALL)?)?;
-    before.rsplit(|byte| *byte == 0).next().map(<[u8]>::to_vec)
+    let end = position(message, CALL)?;
+    assert_eq!(message.first(), Some(&b'P'));
+    message.get(5..end).map(<[u8]>::to_vec)
 }
 
 /// Returns true if `message` executes the statement `name`: its kind, its length, the portal without a name, and the statement.

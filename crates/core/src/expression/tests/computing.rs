@@ -137,6 +137,9 @@ fn comparisons() {
     check("2 in a.list", "true");
     check("2.0 in a.list", "true");
     check("4 in [a.n, 5]", "false");
+    check("'b' in 'abc'", "true");
+    check("'ac' in 'abc'", "false");
+    check("1 in 'abc'", "`in` cannot combine a number and text");
     check("1 in 2", "`in` cannot combine a number and a number");
     check("1 < 2 == true", "true");
 }

@@ -148,7 +148,6 @@ pub(super) fn operator_help(operator: BinaryOperator, left: Kinds, right: Kinds)
         BinaryOperator::Add if left == text || right == text => {
             "`string(…)` converts a value to text"
         }
-        BinaryOperator::In if right == text => "`text.contains(part)` searches in a text",
         BinaryOperator::Subtract if left == text => {
             "`int(…)` and `double(…)` convert texts to numbers, `timestamp(…)` converts a date to a time"
         }

@@ -343,7 +343,7 @@ impl<'a, 'f> Typing<'a, 'f> {
                 let key = Kinds::TEXT.or(Kinds::NUMBER).or(Kinds::BOOLEAN);
                 let in_list = other.meets(Kinds::LIST);
                 let in_object = other.meets(Kinds::OBJECT) && one.meets(key);
-                (in_list || in_object, Type::Boolean)
+                (in_list || in_object || both(Kinds::TEXT), Type::Boolean)
             }
             Operator::Add => {
                 let number = both(Kinds::NUMBER).then(|| numeric_of([left, right]));

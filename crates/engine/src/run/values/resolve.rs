@@ -118,6 +118,18 @@ impl ReadValue {
             _ => self.value,
         }
     }
+
+    /// Returns the value that a longer text contains. Servers wrap a text in an object of one field, such as `content` or `result`, and repeat it beside
+    /// it: then it is the text, as for a parameter that takes text.
+    fn in_text(&self) -> &Value {
+        let (Value::Object(fields), Some(text)) = (&self.value, &self.text) else {
+            return &self.value;
+        };
+        match fields.values().next() {
+            Some(only @ Value::Text(field)) if fields.len() == 1 && field == text => only,
+            _ => &self.value,
+        }
+    }
 }
 
 impl ReferenceScope<'_> {
@@ -194,7 +206,7 @@ impl ReferenceScope<'_> {
                         TextPart::Reference(reference) => {
                             let found = self.reference(reference);
                             let pushed =
-                                found.and_then(|found| self.push_value(&mut whole, &found.value));
+                                found.and_then(|found| self.push_value(&mut whole, found.in_text()));
                             if pushed.is_err() {
                                 whole.push_str(&reference.text);
                             }
@@ -222,7 +234,7 @@ impl ReferenceScope<'_> {
                 TextPart::Literal(text) => whole.push_str(text),
                 TextPart::Reference(reference) => {
                     if let Some(found) = collect_wait(self.reference(reference), &mut waits)? {
-                        self.push_value(&mut whole, &found.value)?;
+                        self.push_value(&mut whole, found.in_text())?;
                     }
                 }
             }
@@ -360,5 +372,28 @@ pub(super) fn require_settled(waits: Vec<u32>) -> Resolution<()> {
         Ok(())
     } else {
         Err(ResolveError::Wait(waits))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(value: &str, text: Option<&str>, expected: &str) {
+        let read = ReadValue {
+            value: Value::from_json(value).unwrap(),
+            text: text.map(Arc::from),
+        };
+        assert_eq!(read.in_text().to_json(), expected);
+    }
+
+    #[test]
+    fn a_wrapped_text_is_a_text_within_texts() {
+        check(r#"{"content": "a,b"}"#, Some("a,b"), r#""a,b""#);
+        check(r#"{"content": "a,b"}"#, None, r#"{"content":"a,b"}"#);
+        check(r#"{"id": "7"}"#, Some("booked"), r#"{"id":"7"}"#);
+        check(r#"{"a": "x", "b": "x"}"#, Some("x"), r#"{"a":"x","b":"x"}"#);
+        check(r#"{"n": 1}"#, Some("1"), r#"{"n":1}"#);
     }
 }
