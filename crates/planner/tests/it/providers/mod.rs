@@ -47,7 +47,7 @@ fn settings(protocol: &Protocol, server: &ModelServer) -> ProviderSettings {
     let mut settings = ProviderSettings::new(protocol.model);
     settings.base_url = Some(format!("{}{}", server.url(), protocol.path));
     settings.key = Some(Key::new("sk-secret"));
-    settings.first_wait = Duration::from_millis(2);
+    settings.first_delay = Duration::from_millis(2);
     settings
 }
 
@@ -83,7 +83,7 @@ async fn check(
     let timeout = if is_silent { SHORT } else { LONG };
     let server = ModelServer::start(script);
     let mut settings = settings(protocol, &server);
-    settings.begin_timeout = timeout;
+    settings.header_timeout = timeout;
     settings.idle_timeout = timeout;
     check_with(settings, delivery, &server, (expected, sent)).await;
 }
