@@ -8,7 +8,7 @@ const CALLS: usize = 1_000;
 
 fn stdio(criterion: &mut Criterion) {
     let runtime = Runtime::new().expect("a runtime");
-    for (name, peer) in [
+    for (name, server) in [
         ("quick server", TestServer::quick()),
         ("real server", TestServer::real()),
     ] {
@@ -16,17 +16,17 @@ fn stdio(criterion: &mut Criterion) {
         group
             .throughput(Throughput::Elements(CALLS as u64))
             .sample_size(20);
-        let ours = runtime.block_on(PlanClient::connect(&peer));
-        let plan = ours.plan(CALLS);
+        let client = runtime.block_on(PlanClient::connect(&server));
+        let plan = client.plan(CALLS);
         group.bench_function("a plan", |bencher| {
             bencher.to_async(&runtime).iter_batched(
                 || plan.clone(),
-                |plan| ours.run(plan),
+                |plan| client.run(plan),
                 BatchSize::LargeInput,
             );
         });
-        runtime.block_on(ours.close());
-        let bare = runtime.block_on(RmcpClient::connect(&peer));
+        runtime.block_on(client.close());
+        let bare = runtime.block_on(RmcpClient::connect(&server));
         group.bench_function("bare rmcp", |bencher| {
             bencher.to_async(&runtime).iter(|| bare.call(CALLS));
         });

@@ -1,8 +1,15 @@
 //! Benchmarks.
 //!
-//! The programs in `benches` measure each part with criterion. `figures` prints one table of all figures in `docs/performance.md`, `peer`
-//! is our side of the comparison with other systems, whose drivers are in `bench/peers`, `tokens` counts the tokens that models read and
-//! write, `search` measures the recall of the tool search, and `streaming` measures the time from a question to the last call.
+//! The programs in `benches` measure each part with criterion. Those in `src/bin` measure the whole:
+//!
+//! - `figures` prints one table of the figures in `docs/performance.md`.
+//! - `overhead` measures the time that the gateway adds to a call.
+//! - `peer` is our side of the comparison with other systems, whose drivers are in `bench/peers`.
+//! - `search` measures the recall of the tool search.
+//! - `soak` runs many plans over HTTP at once.
+//! - `streaming` measures the time from a question to the last call.
+//! - `tokens` counts the tokens that models read and write.
+//! - `workflow` compares orders of the tasks of a recorded workflow.
 
 /// Shapes of graphs: chain, wide, layered, random.
 pub mod shape;

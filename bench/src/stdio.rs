@@ -60,9 +60,9 @@ impl PlanClient {
     /// # Panics
     ///
     /// If that fails.
-    pub async fn connect(peer: &TestServer) -> Self {
-        let program = peer.program.to_string_lossy();
-        let server = ServerConfig::new("peer", program, peer.args.iter().cloned());
+    pub async fn connect(server: &TestServer) -> Self {
+        let program = server.program.to_string_lossy();
+        let server = ServerConfig::new("test", program, server.args.iter().cloned());
         let config = ServersConfig {
             servers: vec![server],
             ..ServersConfig::default()
@@ -119,9 +119,9 @@ impl RmcpClient {
     /// # Panics
     ///
     /// If that fails.
-    pub async fn connect(peer: &TestServer) -> Self {
-        let mut server = Command::new(&peer.program)
-            .args(&peer.args)
+    pub async fn connect(server: &TestServer) -> Self {
+        let mut server = Command::new(&server.program)
+            .args(&server.args)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -3,8 +3,8 @@
 //! ```console
 //! $ cargo run --release -p planwright-bench --bin workflow docs/workflows/montage.json --width 8
 //! ```
-#![expect(clippy::print_stdout, reason = "the figures are its output")]
-#![expect(clippy::print_stderr, reason = "problems of the file go beside them")]
+#![expect(clippy::print_stdout, reason = "this program prints figures")]
+#![expect(clippy::print_stderr, reason = "errors do not belong to the figures")]
 
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
@@ -15,14 +15,14 @@ use clap::{Parser, ValueEnum};
 use planwright_bench::workflow::{Settings, Workflow, measure, text};
 use planwright_core::Value;
 
-/// The largest number of problems of a file that are printed.
-const MAX_FAULTS: usize = 20;
+/// The maximum number of printed problems of a file.
+const MAX_PROBLEMS: usize = 20;
 
 /// Replay a recorded workflow in virtual time, and compare orders of its tasks.
 ///
 /// The file is a workflow in WfCommons' WfFormat, 1.4 to 1.6, with the time that each task took. No tools are called. Prints the
-/// makespan level by level (barrier), first come first served, and in the order of a run, beside the lower bound: the longest path,
-/// or the work spread over the width, whichever is greater.
+/// makespan of three orders: level by level (barrier), first come first served, and the order of a run. The bound beside them is the
+/// longest path, or the work divided by the width, whichever is greater.
 #[derive(Debug, Parser)]
 struct Arguments {
     /// The workflow.
@@ -57,8 +57,8 @@ fn main() -> ExitCode {
             print!("{output}");
             ExitCode::SUCCESS
         }
-        Err(problems) => {
-            eprintln!("error: {problems}");
+        Err(message) => {
+            eprintln!("error: {message}");
             ExitCode::from(2)
         }
     }
@@ -88,14 +88,14 @@ fn read(arguments: &Arguments) -> Result<Workflow, String> {
         Value::from_json(&text).map_err(|error| format!("`{file}` is not JSON: {error}"))?;
     Workflow::from_value(&value).map_err(|problems| {
         let mut message = format!("`{file}` cannot be replayed");
-        for problem in problems.iter().take(MAX_FAULTS) {
+        for problem in problems.iter().take(MAX_PROBLEMS) {
             let _ = write!(message, "\n  hint: {problem}");
         }
-        if problems.len() > MAX_FAULTS {
+        if problems.len() > MAX_PROBLEMS {
             let _ = write!(
                 message,
                 "\n  hint: and {} more",
-                problems.len() - MAX_FAULTS
+                problems.len() - MAX_PROBLEMS
             );
         }
         message

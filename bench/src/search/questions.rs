@@ -1,4 +1,4 @@
-//! Questions and functions of BFCL: the sample in this repository, and all of a folder.
+//! Questions and functions of BFCL, from the sample in this repository or from a folder with the full data set.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub struct Question {
     pub tools: Vec<String>,
 }
 
-/// The error of a file that is missing or malformed.
+/// The error for a file of BFCL that is missing or malformed.
 #[derive(Debug, thiserror::Error)]
 #[error("`{}` has no questions of BFCL", path.display())]
 pub struct ReadError {
@@ -53,14 +53,14 @@ pub fn sample() -> QuestionSet {
     QuestionSet {
         tools: list("tools")
             .iter()
-            .map(|function| tool(function, &properties(&function["parameters"])))
+            .map(|function| tool(function, &object_schema(&function["parameters"])))
             .collect(),
         questions: questions.collect(),
     }
 }
 
-/// Reads the questions of the category `asked`, such as `multiple`, from the folder `data` of the package `bfcl-eval`. The tools are the
-/// functions of all `categories`; of several functions with the same name, only the first.
+/// Reads the questions of the category `asked`, such as `multiple`, from `folder`, the folder `data` of the package `bfcl-eval`. The tools
+/// are the functions of all `categories`. Of several functions with the same name, the first one counts.
 ///
 /// # Errors
 ///
@@ -137,17 +137,7 @@ fn tool(function: &Json, input: &Json) -> Arc<Tool> {
     })
 }
 
-/// Converts the parameters of a function in the sample to the JSON Schema of an object.
-fn properties(parameters: &Json) -> Json {
-    let parameters = parameters.as_object().into_iter().flatten();
-    let properties: serde_json::Map<String, Json> = parameters
-        .map(|(name, parameter)| {
-            let mut schema = parameter.clone();
-            if let Some(fields) = schema.get_mut("properties") {
-                *fields = properties(fields)["properties"].take();
-            }
-            (name.clone(), schema)
-        })
-        .collect();
-    json!({"type": "object", "properties": properties})
+/// The JSON Schema of an object with these parameters.
+fn object_schema(parameters: &Json) -> Json {
+    json!({"type": "object", "properties": parameters})
 }

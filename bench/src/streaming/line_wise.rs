@@ -48,9 +48,9 @@ async fn write(scene: &Scene, syntax: TaskSyntax, queue: mpsc::UnboundedSender<O
     let mut put = 0;
     let mut request = ModelRequest::new("", [Message::User("go".to_owned())]);
     request.delivery = Delivery::Live;
-    let mut pieces = model.ask(request);
-    while let Some(piece) = pieces.next().await {
-        let ReplyChunk::Text(text) = piece.expect("an answer") else {
+    let mut chunks = model.ask(request);
+    while let Some(chunk) = chunks.next().await {
+        let ReplyChunk::Text(text) = chunk.expect("an answer") else {
             break;
         };
         let there = match syntax {

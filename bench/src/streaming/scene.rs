@@ -216,7 +216,7 @@ pub(super) fn model<T: Into<String>>(answers: impl IntoIterator<Item = T>) -> Wr
     Writer(ScriptedModel::read("replay", &json!(script).to_string()).expect("a script"))
 }
 
-/// A script returns a whole answer at once; this model takes as long for it as for its pieces.
+/// A scripted model that takes as long for a whole answer as for one in chunks; [`ScriptedModel`] returns a whole answer at once.
 #[derive(Debug)]
 pub(super) struct Writer(ScriptedModel);
 
@@ -227,12 +227,12 @@ impl Model for Writer {
 
     fn ask(&self, mut request: ModelRequest) -> BoxStream<'static, Result<ReplyChunk, ModelError>> {
         let delivery = std::mem::replace(&mut request.delivery, Delivery::Live);
-        let pieces = self.0.ask(request);
-        let is_wanted = move |piece: &Result<ReplyChunk, ModelError>| {
-            delivery == Delivery::Live || !matches!(piece, Ok(ReplyChunk::Text(_)))
+        let chunks = self.0.ask(request);
+        let is_wanted = move |chunk: &Result<ReplyChunk, ModelError>| {
+            delivery == Delivery::Live || !matches!(chunk, Ok(ReplyChunk::Text(_)))
         };
-        pieces
-            .filter(move |piece| std::future::ready(is_wanted(piece)))
+        chunks
+            .filter(move |chunk| std::future::ready(is_wanted(chunk)))
             .boxed()
     }
 }

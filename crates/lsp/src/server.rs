@@ -1,4 +1,4 @@
-//! The loop of the server: it reads messages, keeps the open texts, and answers.
+//! The main loop of the server, which owns the open texts and answers the messages of the client.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -45,13 +45,13 @@ pub struct PlanTools {
     pub policy: Policy,
 }
 
-/// The reason why the server ended before its client said so.
+/// An error that ends the server before its client has sent `exit`.
 #[derive(Debug, thiserror::Error)]
 pub enum LspError {
     /// The client broke the protocol.
     #[error("the client breaks the protocol: {0}")]
     Protocol(#[from] lsp_server::ProtocolError),
-    /// A message has parameters of another form.
+    /// The parameters of a message do not have the form that its method requires.
     #[error("the parameters of `{method}` cannot be read: {reason}")]
     Parameters {
         /// The method.
@@ -64,8 +64,8 @@ pub enum LspError {
     Closed,
 }
 
-/// Answers the messages of `connection` until the client says `exit`. Each value of `tools` replaces the tools that plans are checked
-/// against; until the first one, texts are read but not checked, so that no tool is called unknown that has not been looked for.
+/// Answers the messages of `connection` until the client sends `exit`. Each value of `tools` replaces the tools that plans are checked
+/// against. Texts are checked only after the first value has arrived: before, every tool would be reported as unknown.
 ///
 /// # Errors
 ///
@@ -89,6 +89,8 @@ pub fn serve(connection: &Connection, tools: &Receiver<Arc<PlanTools>>) -> Resul
         open: HashMap::new(),
         schema: Value::from(native::schema()),
     };
+    let no_tools = crossbeam_channel::never();
+    let mut tools = tools;
     loop {
         // Texts are checked once no further message waits: of several changes in a row, the last one counts.
         if connection.receiver.is_empty() {
@@ -103,14 +105,16 @@ pub fn serve(connection: &Connection, tools: &Receiver<Arc<PlanTools>>) -> Resul
                     }
                     server.answer(request);
                 }
-                Ok(Message::Notification(notification)) => server.take(notification)?,
-                // The server asks nothing.
+                Ok(Message::Notification(notification)) => {
+                    server.handle_notification(notification)?;
+                }
+                // The server sends no requests.
                 Ok(Message::Response(_)) => {}
             },
             recv(tools) -> found => match found {
                 Ok(found) => server.replace_tools(found),
-                // The tools stay as they are.
-                Err(_) => return server.without_tools(connection),
+                // The tools are final. A closed channel would be ready all the time.
+                Err(_) => tools = &no_tools,
             },
         }
     }
@@ -126,7 +130,7 @@ fn read_params<T: DeserializeOwned>(
     })
 }
 
-/// Bytes, if the client can count them.
+/// The unit of columns: bytes if the client supports them, else UTF-16.
 fn column_unit(params: &InitializeParams) -> ColumnUnit {
     let general = params.capabilities.general.as_ref();
     let units = general.and_then(|general| general.position_encodings.as_ref());
@@ -203,26 +207,6 @@ enum Refusal {
 }
 
 impl Server<'_> {
-    /// Serves on with the tools of now.
-    fn without_tools(mut self, connection: &Connection) -> Result<(), LspError> {
-        loop {
-            if connection.receiver.is_empty() {
-                self.publish();
-            }
-            match connection.receiver.recv() {
-                Err(_) => return Err(LspError::Closed),
-                Ok(Message::Request(request)) => {
-                    if connection.handle_shutdown(&request)? {
-                        return Ok(());
-                    }
-                    self.answer(request);
-                }
-                Ok(Message::Notification(notification)) => self.take(notification)?,
-                Ok(Message::Response(_)) => {}
-            }
-        }
-    }
-
     fn replace_tools(&mut self, tools: Arc<PlanTools>) {
         self.tools = Some(tools);
         for open in self.open.values_mut() {
@@ -230,7 +214,7 @@ impl Server<'_> {
         }
     }
 
-    fn take(&mut self, notification: Notification) -> Result<(), LspError> {
+    fn handle_notification(&mut self, notification: Notification) -> Result<(), LspError> {
         let Notification { method, params } = notification;
         match method.as_str() {
             DidOpenTextDocument::METHOD => {
@@ -259,14 +243,14 @@ impl Server<'_> {
                 let closed: lsp_types::DidCloseTextDocumentParams = read_params(&method, params)?;
                 let uri = closed.text_document.uri;
                 self.open.remove(&uri);
-                // A text that is closed has no diagnostics.
+                // The editor keeps diagnostics until others replace them.
                 self.notify::<PublishDiagnostics>(PublishDiagnosticsParams {
                     uri,
                     diagnostics: Vec::new(),
                     version: None,
                 });
             }
-            // Saving changes nothing, and others are not for this server.
+            // A saved text has not changed, and other notifications do not concern this server.
             _ => {}
         }
         Ok(())
@@ -392,7 +376,7 @@ impl Server<'_> {
         let Some(tools) = self.tools.clone() else {
             return Ok(None);
         };
-        // A text that is being written need not be checked: the last plan has the steps.
+        // The current text is not analyzed for a completion: its last plan has the steps.
         let open = self.open.get(&text_document.uri).ok_or(Refusal::NotOpen)?;
         let offset = open.document.offset(position);
         let Some(place) = place_in(open.document.text(), offset) else {
@@ -598,7 +582,7 @@ impl OpenText {
     }
 }
 
-/// The place of a byte, in JSON or in lines.
+/// The place of the cursor at `offset`, in a plan in JSON or in lines.
 fn place_in(text: &str, offset: usize) -> Option<CursorPlace> {
     if text.trim_start().starts_with(['{', '[']) {
         in_json(text, offset)

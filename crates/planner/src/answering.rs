@@ -58,7 +58,7 @@ pub struct Answer {
     pub usage: Usage,
 }
 
-/// Requests an answer; `hear` receives the text as it arrives.
+/// Requests an answer, and calls `on_text` with its text as it arrives.
 ///
 /// # Errors
 ///
@@ -69,7 +69,7 @@ pub async fn summarise(
     evidence: &Evidence,
     moment: TimeContext<'_>,
     settings: &AnswerSettings,
-    mut hear: impl FnMut(&str) + Send,
+    mut on_text: impl FnMut(&str) + Send,
 ) -> Result<Answer, ModelError> {
     let text = format!(
         "{}\n{}",
@@ -89,12 +89,12 @@ pub async fn summarise(
     while let Some(chunk) = chunks.next().await {
         match chunk? {
             ReplyChunk::Text(text) => match &mut beginning_so_far {
-                None => hear(&text),
+                None => on_text(&text),
                 Some(beginning) => {
                     beginning.push_str(&text);
                     // A refusal is a JSON object, which must not be shown as the beginning of an answer.
                     if !may_decline(beginning) {
-                        hear(beginning);
+                        on_text(beginning);
                         beginning_so_far = None;
                     }
                 }
@@ -110,7 +110,7 @@ pub async fn summarise(
                 }
                 // The whole text looked like the beginning of a refusal, but is not one.
                 if let Some(beginning) = beginning_so_far.filter(|text| !text.is_empty()) {
-                    hear(&beginning);
+                    on_text(&beginning);
                 }
                 let steps = evidence.results.iter().map(|result| &*result.step);
                 let rests_on = cited_steps(&reply.text, steps);

@@ -22,7 +22,7 @@ The text begins behind the line `The text:` and reaches to the end of that messa
 const ANYTHING: &str = "Fill the schema with the data of the text.";
 
 /// Maximum number of violations of an answer that the model reads.
-const MAX_FAULTS: usize = 20;
+const MAX_VIOLATIONS: usize = 20;
 
 /// The backend of the [extraction tool](planwright_core::Tool::extraction). Clones share the usage.
 #[derive(Clone)]
@@ -168,7 +168,7 @@ impl AnswerViolations {
             return format!("- {self}\n");
         }
         let mut lines = String::new();
-        for violation in self.0.iter().take(MAX_FAULTS) {
+        for violation in self.0.iter().take(MAX_VIOLATIONS) {
             // Writing to a `String` cannot fail.
             let _ = writeln!(lines, "- {violation}");
         }

@@ -1,17 +1,17 @@
-//! Processes that run plans in turn.
+//! Processes of the compared systems, which run plans in turn.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::Value;
 
-/// A running process of one system with its settings.
+/// A running process of one system. It runs a shape for each line of its input, and prints the times as a line of JSON.
 #[derive(Debug)]
 pub(super) struct Contestant {
     pub(super) name: &'static str,
     process: Child,
-    questions: ChildStdin,
-    answers: BufReader<ChildStdout>,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
 }
 
 impl Contestant {
@@ -28,27 +28,28 @@ impl Contestant {
             .spawn()
             .map_err(explain)?;
         match (process.stdin.take(), process.stdout.take()) {
-            (Some(questions), Some(answers)) => Ok(Self {
+            (Some(input), Some(output)) => Ok(Self {
                 name,
                 process,
-                questions,
-                answers: BufReader::new(answers),
+                input,
+                output: BufReader::new(output),
             }),
-            _ => Err(format!("{name} cannot be talked to")),
+            _ => Err(format!("{name} has no input or output")),
         }
     }
 
-    /// Runs the shape with this number, and returns the seconds of each run.
+    /// Runs the shape at the index `shape`, and returns the seconds of each run.
     ///
     /// # Errors
     ///
-    /// The process ends without an answer, because a run had a wrong result.
+    /// The process ends without times, because a run had a wrong result.
     pub(super) fn turn(&mut self, shape: usize) -> Result<Vec<f64>, String> {
-        let explain = |error| format!("{} cannot be asked: {error}", self.name);
-        writeln!(self.questions, "{shape}").map_err(explain)?;
+        let explain = |error| format!("cannot communicate with {}: {error}", self.name);
+        writeln!(self.input, "{shape}").map_err(explain)?;
         let mut line = String::new();
-        self.answers.read_line(&mut line).map_err(explain)?;
-        seconds(&line).ok_or_else(|| format!("{} gave no figures but `{}`", self.name, line.trim()))
+        self.output.read_line(&mut line).map_err(explain)?;
+        seconds(&line)
+            .ok_or_else(|| format!("{} printed no times but `{}`", self.name, line.trim()))
     }
 }
 
@@ -63,7 +64,7 @@ fn seconds(line: &str) -> Option<Vec<f64>> {
 }
 
 impl Drop for Contestant {
-    /// Kills the process. A process that has ended already cannot be killed, so errors are ignored.
+    /// Kills the process, and ignores the error for one that has already ended.
     fn drop(&mut self) {
         self.process.kill().ok();
         self.process.wait().ok();

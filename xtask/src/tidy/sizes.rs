@@ -7,7 +7,7 @@ use crate::project::ProjectFile;
 
 /// The maximum length of a file.
 const MAX_LINES: usize = 800;
-/// The maximum of the ninetieth percentile. Longer files are listed.
+/// The maximum of the ninetieth percentile. The printed summary lists longer files.
 const MAX_PERCENTILE: usize = 450;
 /// The maximum median, tests included: files of 100 to 250 lines read best, and code that is always read together belongs in one
 /// file.
@@ -40,11 +40,11 @@ impl Sizes {
             .filter(|(lines, _)| *lines > MAX_LINES)
             .map(|(lines, path)| format!("{path}: {lines} lines, more than {MAX_LINES}"))
             .collect();
-        for (name, part, limit) in [
+        for (name, percent, limit) in [
             ("median", 50, MAX_MEDIAN),
             ("ninetieth percentile", 90, MAX_PERCENTILE),
         ] {
-            let lines = self.percentile(part);
+            let lines = self.percentile(percent);
             if lines > limit {
                 violations.push(format!(
                     "the {name} of the file lengths is {lines} lines, more than {limit}"
@@ -54,9 +54,9 @@ impl Sizes {
         violations
     }
 
-    /// Returns the length that `part` percent of the files do not exceed.
-    fn percentile(&self, part: usize) -> usize {
-        let index = (self.files.len() * part).div_ceil(100).saturating_sub(1);
+    /// Returns the length that `percent` percent of the files do not exceed.
+    fn percentile(&self, percent: usize) -> usize {
+        let index = (self.files.len() * percent).div_ceil(100).saturating_sub(1);
         self.files.get(index).map_or(0, |(lines, _)| *lines)
     }
 }

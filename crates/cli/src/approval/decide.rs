@@ -34,13 +34,13 @@ pub(crate) fn approve(
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     let args = arguments.args.as_deref().map(changed_args).transpose()?;
-    let questions = Questions::find(&arguments.question, &arguments.store, printer)?;
+    let chosen = ChosenCalls::find(&arguments.question, &arguments.store, printer)?;
     if arguments.show {
-        return show(&questions, arguments, printer);
+        return show(&chosen, arguments, printer);
     }
     if let Some(args) = &args {
-        match &*questions.open {
-            [question] => question.check(args)?,
+        match &*chosen.calls {
+            [chosen_call] => chosen_call.check(args)?,
             several => {
                 return Err(CommandError::new(format!(
                     "`--args` applies to one call, but {} are waiting",
@@ -50,8 +50,8 @@ pub(crate) fn approve(
             }
         }
     }
-    for question in &questions.open {
-        printer.quote(&question.call.view().text());
+    for chosen_call in &chosen.calls {
+        printer.quote(&chosen_call.call.view().text());
     }
     if let Some(args) = &args {
         printer.quote("with these arguments instead:");
@@ -60,24 +60,19 @@ pub(crate) fn approve(
         }
     }
     if !arguments.digest.is_empty() {
-        check_digests(&questions.open, &arguments.digest)?;
-    } else if !ask_approval(&questions.open)? {
+        check_digests(&chosen.calls, &arguments.digest)?;
+    } else if !ask_approval(&chosen.calls)? {
         printer.status("nothing was decided");
         return Ok(Exit::Waiting);
     }
-    decide(&questions, &Decision::Approve { args }, "approved", printer)
+    decide(&chosen, &Decision::Approve { args }, "approved", printer)
 }
 
 /// `planwright reject RUN STEP`
 pub(crate) fn reject(arguments: &RejectArguments, printer: Printer) -> Result<Exit, CommandError> {
-    let questions = Questions::find(&arguments.question, &arguments.store, printer)?;
+    let chosen = ChosenCalls::find(&arguments.question, &arguments.store, printer)?;
     let because = arguments.because.clone();
-    decide(
-        &questions,
-        &Decision::Reject { because },
-        "rejected",
-        printer,
-    )
+    decide(&chosen, &Decision::Reject { because }, "rejected", printer)
 }
 
 fn changed_args(text: &str) -> Result<Value, CommandError> {
@@ -93,14 +88,16 @@ fn changed_args(text: &str) -> Result<Value, CommandError> {
 
 /// Prints the calls with all of their arguments.
 fn show(
-    questions: &Questions,
+    chosen: &ChosenCalls,
     arguments: &ApproveArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    let calls = || questions.open.iter().map(|question| &question.call);
+    let calls = || chosen.calls.iter().map(|chosen_call| &chosen_call.call);
     if arguments.format == Format::Json {
-        match (&*questions.open, &*arguments.question.steps) {
-            ([question], [_]) => output::json(&question.call.to_wire(), RunFormat::Json, printer)?,
+        match (&*chosen.calls, &*arguments.question.steps) {
+            ([chosen_call], [_]) => {
+                output::json(&chosen_call.call.to_wire(), RunFormat::Json, printer)?
+            }
             _ => {
                 let calls = calls().map(OpenCall::to_wire).collect();
                 output::json(&WaitingV1::new(calls), RunFormat::Json, printer)?;
@@ -127,16 +124,16 @@ fn show_whole(call: &OpenCall, printer: Printer) -> Result<(), CommandError> {
 }
 
 /// Checks that each call has one of the digests, and that each digest is that of a call.
-fn check_digests(questions: &[Question], digests: &[String]) -> Result<(), CommandError> {
+fn check_digests(chosen: &[ChosenCall], digests: &[String]) -> Result<(), CommandError> {
     let is_of = |call: &OpenCall, digest: &str| call.digest.starts_with(digest);
-    let mut calls = questions.iter().map(|question| &question.call);
+    let mut calls = chosen.iter().map(|chosen_call| &chosen_call.call);
     let without_digest = calls
         .clone()
         .find(|call| !digests.iter().any(|digest| is_of(call, digest)));
     let unknown = digests
         .iter()
         .find(|digest| !calls.clone().any(|call| is_of(call, digest)));
-    let message = match (&questions, unknown, without_digest) {
+    let message = match (&chosen, unknown, without_digest) {
         (_, None, None) => return Ok(()),
         ([_], Some(digest), _) => {
             format!("the digest `{}` is not that of this call", visible(digest))
@@ -147,46 +144,46 @@ fn check_digests(questions: &[Question], digests: &[String]) -> Result<(), Comma
         ),
         (_, None, Some(call)) => format!("there is no digest for the call of `{}`", call.at),
     };
-    let look = match (questions, calls.next()) {
+    let look = match (chosen, calls.next()) {
         ([_], Some(call)) => call.show_command(),
         (_, Some(call)) => format!("`planwright approve {} --show`", store::short_id(&call.run)),
         (_, None) => return Ok(()),
     };
     let error = CommandError::new(message);
-    Err(match questions {
+    Err(match chosen {
         [_] => error.hint(format!("look at the call: {look}")),
         _ => error.hint(format!("look at the calls: {look}")),
     })
 }
 
 /// Asks at the terminal whether the calls that are shown may be made.
-fn ask_approval(questions: &[Question]) -> Result<bool, CommandError> {
-    let question = match questions {
-        [question] => {
-            let call = question.call.view().brief();
+fn ask_approval(chosen: &[ChosenCall]) -> Result<bool, CommandError> {
+    let text = match chosen {
+        [chosen_call] => {
+            let call = chosen_call.call.view().brief();
             format!("approve {call}? [y]es, [n]o: ")
         }
         several => format!("approve these {} calls? [y]es, [n]o: ", several.len()),
     };
-    let is_agreed = ask_at_terminal(move |input| input.agrees(&question));
+    let is_agreed = ask_at_terminal(move |input| input.agrees(&text));
     is_agreed.map_err(|no_answer| match no_answer {
-        NoAnswer::Terminal(_) => no_terminal(questions),
+        NoAnswer::Terminal(_) => no_terminal(chosen),
         NoAnswer::Interrupted => no_answer.into(),
     })
 }
 
-fn no_terminal(questions: &[Question]) -> CommandError {
-    match questions {
-        [question] => {
+fn no_terminal(chosen: &[ChosenCall]) -> CommandError {
+    match chosen {
+        [chosen_call] => {
             CommandError::new("there is no terminal to approve the call on").hint(format!(
                 "look at the call with {}, then approve it with `--digest DIGEST`",
-                question.call.show_command()
+                chosen_call.call.show_command()
             ))
         }
         several => {
             let run = several
                 .first()
-                .map(|question| store::short_id(&question.call.run));
+                .map(|chosen_call| store::short_id(&chosen_call.call.run));
             CommandError::new("there is no terminal to approve the calls on").hint(format!(
                 "look at the calls with `planwright approve {} --show`, then approve them with a `--digest DIGEST` for each",
                 run.unwrap_or_default()
@@ -196,22 +193,22 @@ fn no_terminal(questions: &[Question]) -> CommandError {
 }
 
 fn decide(
-    questions: &Questions,
+    chosen: &ChosenCalls,
     decision: &Decision,
     done: &str,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    let decider = PassphraseCheck::open(Some(&questions.store))?.decider()?;
-    questions.decide(decision, &decider)?;
-    for question in &questions.open {
-        let call = &question.call;
+    let decider = PassphraseCheck::open(Some(&chosen.store))?.decider()?;
+    chosen.decide(decision, &decider)?;
+    for chosen_call in &chosen.calls {
+        let call = &chosen_call.call;
         printer.quote(&format!(
             "`{}` is {done}: {}",
             terminal_text::one_line(&call.at.to_string()),
             terminal_text::one_line(&call.subject.qualified_name())
         ));
     }
-    report_next(&questions.run, questions.is_driven, printer);
+    report_next(&chosen.run, chosen.is_driven, printer);
     Ok(Exit::Success)
 }
 
@@ -227,7 +224,7 @@ pub(super) fn report_next(run: &RunId, is_driven: bool, printer: Printer) {
     }
 }
 
-/// A call that waits for a decision.
+/// A call that waits for a decision, as commands show it.
 pub(crate) struct OpenCall {
     /// The run.
     pub(crate) run: RunId,
@@ -322,22 +319,22 @@ impl OpenCall {
 }
 
 /// The calls of a run that a command decides about.
-struct Questions {
+struct ChosenCalls {
     store: Store,
     run: RunId,
     /// True if a process drives the run.
     is_driven: bool,
     /// The calls, at least one.
-    open: Vec<Question>,
+    calls: Vec<ChosenCall>,
 }
 
 /// A call that a command decides about.
-struct Question {
+struct ChosenCall {
     call: OpenCall,
     tool: Option<Tool>,
 }
 
-impl Questions {
+impl ChosenCalls {
     /// Finds the open calls that the arguments name.
     fn find(
         arguments: &QuestionArguments,
@@ -349,7 +346,7 @@ impl Questions {
         let run = StoredRun::read(&store, info.id.as_str())?;
         let open = OpenCall::of(&info.id, &run.history()?);
         let decided = decided_digests(&store, &info.id)?;
-        let chosen =
+        let positions =
             select_calls(&arguments.steps, &open, &decided, &info.id).map_err(|error| {
                 if run.imported.is_some() {
                     error.hint(
@@ -364,32 +361,32 @@ impl Questions {
             .iter()
             .flat_map(|process| &process.tools)
             .collect();
-        let mut questions = Vec::new();
+        let mut calls = Vec::new();
         for (_, call) in open
             .into_iter()
             .enumerate()
-            .filter(|(index, _)| chosen.contains(index))
+            .filter(|(index, _)| positions.contains(index))
         {
             let mut known = tools.iter().filter(|known| {
                 *known.server == *call.subject.server && *known.name == *call.subject.tool
             });
             let tool = known.next().map(|known| Tool::from(*known));
-            questions.push(Question { call, tool });
+            calls.push(ChosenCall { call, tool });
         }
         Ok(Self {
             is_driven: info.holder.is_some(),
             run: info.id,
             store,
-            open: questions,
+            calls,
         })
     }
 
     /// Stores the decision about all calls that were shown, or about none.
     fn decide(&self, decision: &Decision, decider: &Decider) -> Result<(), CommandError> {
         let asked = self
-            .open
+            .calls
             .iter()
-            .map(|Question { call, .. }| call.question());
+            .map(|ChosenCall { call, .. }| call.question());
         let asked: Vec<OpenQuestion> = asked.collect();
         let asked: Vec<&OpenQuestion> = asked.iter().collect();
         let decided =
@@ -412,8 +409,8 @@ fn decided_digests(store: &Store, run: &RunId) -> Result<BTreeSet<String>, Comma
         .collect())
 }
 
-/// Returns the positions of the open calls that a person names: by step, by a text with `*`, or all. Decided calls must be named one by
-/// one.
+/// Returns the positions of the open calls that a person names by step or by a pattern with `*`; without `steps`, of all that
+/// are undecided. A decided call must be named by its step.
 fn select_calls(
     steps: &[String],
     open: &[OpenCall],
@@ -467,7 +464,7 @@ fn matches(pattern: &str, text: &str) -> bool {
     starts.any(|at| matches(rest, &text[at..]))
 }
 
-impl Question {
+impl ChosenCall {
     /// Checks that the tool takes arguments that a person wrote.
     pub(crate) fn check(&self, args: &Value) -> Result<(), CommandError> {
         if let Err(error) = self.call.subject.check_changed_args(args) {

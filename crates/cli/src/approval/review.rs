@@ -16,50 +16,50 @@ use crate::view::printer::Printer;
 /// The maximum number of changes that a person may ask for in one plan.
 pub(crate) const MAX_CHANGES: usize = 10;
 
-/// The person's choice.
-pub(crate) enum Reviewed {
+/// The choice of the person who reviews a plan.
+pub(crate) enum ReviewChoice {
     Run,
     /// The person's edited plan, which is sound.
     Edited(String),
     /// A change that the person asks for, in their words.
     Change(String),
-    No,
+    Reject,
 }
 
-/// Reads and checks a text.
-pub(crate) type Judge<'a> = dyn Fn(&str) -> (LoadedPlan, Option<CheckedPlan>) + Sync + 'a;
+/// A function that reads a text and checks the plan in it.
+pub(crate) type TextChecker<'a> = dyn Fn(&str) -> (LoadedPlan, Option<CheckedPlan>) + Sync + 'a;
 
 /// Shows `plan`, whose text is `text`, and asks for a decision about it. `store` is the store of its run, whose decisions may require a passphrase.
 pub(crate) async fn review(
     store: Option<&Store>,
     plan: &CheckedPlan,
     text: &str,
-    judge: &Judge<'_>,
+    check: &TextChecker<'_>,
     printer: Printer,
-) -> Reviewed {
+) -> ReviewChoice {
     show(plan, printer);
     let mut text: Arc<str> = text.into();
     let mut is_edited = false;
     loop {
         let choices = "run this plan? [r]un, [e]dit, ask for [c]hanges, [n]o: ";
         let Some(answer) = ask(choices).await else {
-            return Reviewed::No;
+            return ReviewChoice::Reject;
         };
         match answer.to_lowercase().as_str() {
             "r" | "run" | "y" | "yes" => {
                 if let Err(error) = confirm(store).await {
                     printer.error(&error);
-                    return Reviewed::No;
+                    return ReviewChoice::Reject;
                 }
                 return if is_edited {
-                    Reviewed::Edited(text.to_string())
+                    ReviewChoice::Edited(text.to_string())
                 } else {
-                    Reviewed::Run
+                    ReviewChoice::Run
                 };
             }
-            "n" | "no" => return Reviewed::No,
+            "n" | "no" => return ReviewChoice::Reject,
             "c" | "change" | "changes" => match ask("requested changes: ").await {
-                Some(change) if !change.is_empty() => return Reviewed::Change(change),
+                Some(change) if !change.is_empty() => return ReviewChoice::Change(change),
                 _ => {}
             },
             "e" | "edit" => {
@@ -67,7 +67,7 @@ pub(crate) async fn review(
                 let edited = at_terminal(move |input| input.edit(&before, "plan")).await;
                 match edited {
                     Ok(Some(Ok(edited))) => {
-                        let (loaded, plan) = judge(&edited);
+                        let (loaded, plan) = check(&edited);
                         diagnostics::show(&loaded.diagnostics, &loaded.texts, printer);
                         if let Some(plan) = plan {
                             show(&plan, printer);
@@ -78,7 +78,7 @@ pub(crate) async fn review(
                         }
                     }
                     Ok(Some(Err(error))) => printer.quote(&format!("error: {error}")),
-                    Ok(None) | Err(_) => return Reviewed::No,
+                    Ok(None) | Err(_) => return ReviewChoice::Reject,
                 }
             }
             _ => {}

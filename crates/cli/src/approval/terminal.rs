@@ -45,13 +45,13 @@ pub(super) struct TerminalApprover {
     printer: Printer,
     live: Arc<Live>,
     passphrase: PassphraseCheck,
-    /// The lock of the terminal, which each question holds.
+    /// The lock of the terminal: one question at a time.
     turn: Arc<tokio::sync::Mutex<()>>,
     waiting: Arc<Mutex<WaitingCalls>>,
 }
 
-/// Lists each call as waiting while another approver decides about it. A call is listed before that approver is polled, so that all calls of a
-/// step are listed before the first question about one of them.
+/// An approver that lists each call as waiting while another approver decides about it. The call is listed as soon as `decide` is called,
+/// before the returned future is polled, so all calls of a step are listed before the first question about one of them.
 pub(super) struct ListingApprover {
     waiting: Arc<Mutex<WaitingCalls>>,
     approver: Arc<dyn Approver>,
@@ -80,7 +80,7 @@ impl TerminalApprover {
         }
     }
 
-    /// Lists the calls that `approver` decides about, so that the person at the terminal can decide about all calls of a step together.
+    /// Wraps `approver` so that its calls are listed as waiting: the person at the terminal can then decide about all calls of a step together.
     pub(super) fn listing(&self, approver: Arc<dyn Approver>) -> ListingApprover {
         ListingApprover {
             waiting: Arc::clone(&self.waiting),
@@ -109,13 +109,13 @@ impl Approver for TerminalApprover {
                 return answer;
             }
             let live = Arc::clone(&self.live);
-            let question = Question {
+            let prompt = CallPrompt {
                 printer: self.printer,
                 passphrase: self.passphrase.clone(),
                 waiting: Arc::clone(&self.waiting),
                 request,
             };
-            let asked = at_terminal(move |input| live.suspend(|| question.ask(Answers { input })));
+            let asked = at_terminal(move |input| live.suspend(|| prompt.ask(LineReader { input })));
             asked.await.unwrap_or(Decision::Later)
         })
     }
@@ -150,20 +150,20 @@ fn lock(waiting: &Mutex<WaitingCalls>) -> MutexGuard<'_, WaitingCalls> {
     waiting.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A question about one call.
-struct Question {
+/// The dialogue with the person about one call.
+struct CallPrompt {
     printer: Printer,
     passphrase: PassphraseCheck,
     waiting: Arc<Mutex<WaitingCalls>>,
     request: ApprovalRequest,
 }
 
-/// The lines that the person types.
-struct Answers<'a> {
+/// A reader of the lines that the person types.
+struct LineReader<'a> {
     input: &'a mut TerminalInput,
 }
 
-impl Answers<'_> {
+impl LineReader<'_> {
     /// Asks one question, and returns the answer; `None` at the end of the input, and if the call no longer waits.
     fn ask(&mut self, question: &str) -> Option<String> {
         let line = self.read(&filled(question, Printer::status_width(), 2));
@@ -176,8 +176,8 @@ impl Answers<'_> {
     }
 }
 
-impl Question {
-    fn ask(&self, mut answers: Answers<'_>) -> Decision {
+impl CallPrompt {
+    fn ask(&self, mut reader: LineReader<'_>) -> Decision {
         self.printer
             .quote(&format!("\n{}", CallView::of(&self.request).text()));
         let step_choice = if self.request.at.item.is_some() {
@@ -197,18 +197,18 @@ impl Question {
             let question = format!(
                 "make {call}{with}? [y]es, [n]o, {step_choice}[c]hange, [a]ll arguments, [l]ater, [?]:"
             );
-            let Some(answer) = answers.ask(&question) else {
+            let Some(answer) = reader.ask(&question) else {
                 return Decision::Later;
             };
             let args = changed.as_ref().unwrap_or(&self.request.shown);
             let decision = match answer.as_str() {
                 "y" | "yes" => {
                     let args = changed.clone();
-                    self.confirmed(Decision::Approve { args }, &mut answers)
+                    self.confirmed(Decision::Approve { args }, &mut reader)
                 }
                 "n" | "no" => Some(Decision::Reject { because: None }),
                 "l" | "later" => Some(Decision::Later),
-                "s" | "step" if self.request.at.item.is_some() => self.decide_step(&mut answers),
+                "s" | "step" if self.request.at.item.is_some() => self.decide_step(&mut reader),
                 "a" | "all" => {
                     for line in pretty_json(args).lines() {
                         self.printer.quote(&format!("  {}", visible(line)));
@@ -216,7 +216,7 @@ impl Question {
                     None
                 }
                 "c" | "change" => {
-                    let Some(edited) = self.edited(args, &mut answers) else {
+                    let Some(edited) = self.edited(args, &mut reader) else {
                         return Decision::Later;
                     };
                     match edited {
@@ -237,9 +237,9 @@ impl Question {
         }
     }
 
-    /// Returns the decision, after the person has confirmed it with the passphrase, if one is set; `None` if they did not.
-    fn confirmed(&self, decision: Decision, answers: &mut Answers<'_>) -> Option<Decision> {
-        match self.passphrase.confirm_at(answers.input) {
+    /// Asks for the passphrase, if one is set, and returns `decision`; `None` if the passphrase is not confirmed.
+    fn confirmed(&self, decision: Decision, reader: &mut LineReader<'_>) -> Option<Decision> {
+        match self.passphrase.confirm_at(reader.input) {
             Ok(()) => Some(decision),
             Err(error) => {
                 self.printer.quote(&format!("  {error}"));
@@ -248,7 +248,7 @@ impl Question {
         }
     }
 
-    /// Explains the answers.
+    /// Prints the answers with their meanings.
     fn explain(&self) {
         let is_item = self.request.at.item.is_some();
         for (answer, meaning) in ANSWERS {
@@ -275,13 +275,13 @@ impl Question {
     }
 
     /// Asks for arguments that replace `args`; `None` at the end of the input, and if the call no longer waits.
-    fn edited(&self, args: &Value, answers: &mut Answers<'_>) -> Option<Result<Value, String>> {
+    fn edited(&self, args: &Value, reader: &mut LineReader<'_>) -> Option<Result<Value, String>> {
         let text = match editor::configured() {
-            Some(_) => match answers.input.edit(&pretty_json(args), "arguments")? {
+            Some(_) => match reader.input.edit(&pretty_json(args), "arguments")? {
                 Ok(text) => text,
                 Err(error) => return Some(Err(error)),
             },
-            None => answers.read("arguments as JSON:")?,
+            None => reader.read("arguments as JSON:")?,
         };
         let args = match Value::from_written_json(&text) {
             Ok(args) => args,
@@ -297,8 +297,8 @@ impl Question {
         })
     }
 
-    /// Shows the waiting calls of all items of the step, and decides about exactly these; `None` if the person decides about them one by one.
-    fn decide_step(&self, answers: &mut Answers<'_>) -> Option<Decision> {
+    /// Shows the waiting calls of all items of the step, and asks for one decision about them; `None` if the person decides about each call.
+    fn decide_step(&self, reader: &mut LineReader<'_>) -> Option<Decision> {
         let whole = whole_step(&self.request.at);
         let mut calls: Vec<(String, ApprovalRequest)> = lock(&self.waiting)
             .calls
@@ -316,9 +316,9 @@ impl Question {
             counted(calls.len(), "call")
         );
         let decision = loop {
-            match answers.ask(&question).as_deref() {
+            match reader.ask(&question).as_deref() {
                 Some("y" | "yes") => {
-                    break self.confirmed(Decision::Approve { args: None }, answers)?;
+                    break self.confirmed(Decision::Approve { args: None }, reader)?;
                 }
                 Some("n" | "no") => break Decision::Reject { because: None },
                 Some("o" | "one") => return None,

@@ -18,7 +18,7 @@ use super::context::ChatContext;
 use super::context::{TurnEnd, calls};
 use super::plans::review;
 use crate::approval::approver::show;
-use crate::approval::review::Reviewed;
+use crate::approval::review::ReviewChoice;
 use crate::args::Approve;
 use crate::error::{CommandError, Exit};
 use crate::planning::dates::SCHEMA_FORM;
@@ -327,20 +327,20 @@ impl ChatSolutionRunner<'_> {
         // A solution without calls needs no consent.
         if calls(&run.plan) && matches!(context.arguments.consent.approve, Approve::Plan(_)) {
             match review(context, &run.plan, &run.text, &check_text).await {
-                Reviewed::Run => {}
-                Reviewed::Edited(edited) => {
+                ReviewChoice::Run => {}
+                ReviewChoice::Edited(edited) => {
                     // An edited text that is not JSON has no calls; the check below rejects it.
                     let value = Value::from_json(&edited).unwrap_or_default();
                     let calls = value.get("calls").and_then(Value::as_list);
                     changed = Some(calls.unwrap_or_default().to_vec());
                     text = edited.into();
                 }
-                Reviewed::Change(change) => {
+                ReviewChoice::Change(change) => {
                     return Ok(SolutionOutcome::Refused(format!(
                         "the person asks for a change: {change}"
                     )));
                 }
-                Reviewed::No => {
+                ReviewChoice::Reject => {
                     return Ok(SolutionOutcome::Refused(
                         "the person rejected the solution".to_owned(),
                     ));

@@ -15,7 +15,7 @@ use planwright::planner::create::PlanResponse;
 use super::calls::{CallHandler, CallOutcome, error_lines, trimmed};
 use super::chat_plans::ChatPlan;
 use super::context::ChatContext;
-use crate::approval::review::{self, Judge, MAX_CHANGES, Reviewed, changed_goal};
+use crate::approval::review::{self, MAX_CHANGES, ReviewChoice, TextChecker, changed_goal};
 use crate::args::Approve;
 use crate::error::CommandError;
 use crate::planning::create::PlanRequirements;
@@ -57,10 +57,10 @@ impl CallHandler<'_> {
             if !matches!(self.context.arguments.consent.approve, Approve::Plan(_)) {
                 return self.run(id, &loaded, &plan, false).await;
             }
-            let judge = |text: &str| self.check_text(id, text);
-            match review(self.context, &plan, &stored.text, &judge).await {
-                Reviewed::Run => return self.run(id, &loaded, &plan, true).await,
-                Reviewed::Edited(text) => {
+            let check = |text: &str| self.check_text(id, text);
+            match review(self.context, &plan, &stored.text, &check).await {
+                ReviewChoice::Run => return self.run(id, &loaded, &plan, true).await,
+                ReviewChoice::Edited(text) => {
                     let (loaded, plan) = self.check_text(id, &text);
                     self.put(id, ChatPlan { text, ..stored });
                     return match plan {
@@ -68,14 +68,14 @@ impl CallHandler<'_> {
                         None => Ok(CallOutcome::failure(error_lines(&loaded.diagnostics))),
                     };
                 }
-                Reviewed::Change(change) => {
+                ReviewChoice::Change(change) => {
                     let goal = changed_goal(&stored.goal, &stored.text, &change);
                     match self.ask_model(&goal).await? {
                         Ok(text) => self.put(id, ChatPlan { text, ..stored }),
                         Err(outcome) => return Ok(outcome),
                     }
                 }
-                Reviewed::No => {
+                ReviewChoice::Reject => {
                     return Ok(CallOutcome::failure("the person rejected the plan"));
                 }
             }
@@ -273,9 +273,9 @@ pub(super) async fn review(
     context: &ChatContext<'_>,
     plan: &CheckedPlan,
     text: &str,
-    judge: &Judge<'_>,
-) -> Reviewed {
+    check: &TextChecker<'_>,
+) -> ReviewChoice {
     let _turn = context.turn.lock().await;
     let store = context.store.as_ref();
-    review::review(store, plan, text, judge, context.printer).await
+    review::review(store, plan, text, check, context.printer).await
 }

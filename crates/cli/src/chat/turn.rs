@@ -328,9 +328,9 @@ async fn ask(context: &ChatContext<'_>, mut request: ModelRequest) -> ModelAnswe
     if is_live {
         request.delivery = Delivery::Live;
     }
-    let mut pieces = context.model.ask(request);
+    let mut chunks = context.model.ask(request);
     let reply = loop {
-        match pieces.next().await {
+        match chunks.next().await {
             Some(Ok(ReplyChunk::Text(text))) if is_live => words.show(&text),
             Some(Ok(ReplyChunk::Text(_))) => {}
             Some(Ok(ReplyChunk::Done(reply))) => break Ok(reply),
@@ -413,7 +413,7 @@ impl CallHandler<'_> {
             memory: MemoryJournal::new(),
             state: Mutex::default(),
         };
-        let mut hearing = ChatStreamListener {
+        let mut listener = ChatStreamListener {
             calling: self,
             goal,
             run: &run,
@@ -428,18 +428,18 @@ impl CallHandler<'_> {
             canceller: None,
             in_progress: None,
         };
-        let mut listener = |event: StreamEvent<'_>| hearing.hear(event);
+        let mut on_event = |event: StreamEvent<'_>| listener.on_event(event);
         let ahead = RunAhead {
             launcher: &launcher,
             run: &run,
             storage: &run_store,
-            listener: &mut listener,
+            listener: &mut on_event,
         };
         let streamed = self
             .requirements(goal)?
             .run(context.model.as_ref(), &context.arguments.planning, ahead)
             .await;
-        let id = hearing.end();
+        let id = listener.end();
         let StreamOutcome {
             created,
             summary,
@@ -491,7 +491,7 @@ struct ChatStreamListener<'a> {
 }
 
 impl ChatStreamListener<'_> {
-    fn hear(&mut self, event: StreamEvent<'_>) {
+    fn on_event(&mut self, event: StreamEvent<'_>) {
         let context = self.calling.context;
         match event {
             StreamEvent::PlanAttempt(attempt) => self.attempts.push(attempt.clone()),

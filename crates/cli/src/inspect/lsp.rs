@@ -38,7 +38,7 @@ pub(crate) async fn lsp(arguments: &LspArguments, printer: Printer) -> Result<Ex
     Ok(Exit::Success)
 }
 
-/// Hands over the tools of now, and those of each later state of their files.
+/// Sends the current tools, and the new ones whenever a file that they depend on has changed.
 async fn follow_tools(
     arguments: &LspArguments,
     sender: &Sender<Arc<PlanTools>>,

@@ -26,7 +26,7 @@ use planwright_store::Store;
 use super::create::{self, PlanRequirements};
 use super::dates::{Known, PlanningDay};
 use super::{model, progress};
-use crate::approval::review::{MAX_CHANGES, Reviewed, changed_goal, review};
+use crate::approval::review::{MAX_CHANGES, ReviewChoice, changed_goal, review};
 use crate::args::{AdaptArguments, Approve, AskArguments, Progress, RunFormat};
 use crate::error::{CommandError, Exit};
 use crate::run::early_run::created;
@@ -222,10 +222,10 @@ impl AskSession<'_> {
         let is_reviewed = consent.approve == Approve::Plan(None) && terminal().is_ok();
         let mut edited_plan = None;
         if is_reviewed {
-            let judge = |text: &str| self.check(text);
-            match review(store.as_ref(), &plan, text, &judge, self.printer).await {
-                Reviewed::Run => {}
-                Reviewed::Edited(text) => {
+            let check = |text: &str| self.check(text);
+            match review(store.as_ref(), &plan, text, &check, self.printer).await {
+                ReviewChoice::Run => {}
+                ReviewChoice::Edited(text) => {
                     let (edited, checked) = self.check(&text);
                     let Some(checked) = checked else {
                         return refused;
@@ -234,8 +234,8 @@ impl AskSession<'_> {
                     let written = Native.print(plan.plan()).0;
                     edited_plan = written.and_then(|text| Value::from_json(&text).ok());
                 }
-                Reviewed::Change(change) => return Ok(PlanReview::Change(change)),
-                Reviewed::No => {
+                ReviewChoice::Change(change) => return Ok(PlanReview::Change(change)),
+                ReviewChoice::Reject => {
                     self.printer
                         .status("the plan was not approved; nothing was called");
                     return refused;

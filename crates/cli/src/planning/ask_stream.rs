@@ -148,7 +148,7 @@ impl AskSession<'_> {
         signals: &mut Signals,
     ) -> Result<Option<StreamOutcome>, CommandError> {
         let state = Mutex::new(EarlyRunState::default());
-        let mut hearing = AskStreamListener {
+        let mut listener = AskStreamListener {
             watch: RunOutputs {
                 live: Arc::clone(live),
                 format: self.arguments.format,
@@ -159,7 +159,7 @@ impl AskSession<'_> {
             attempts: Vec::new(),
             state: &state,
         };
-        let mut listener = |event: StreamEvent<'_>| hearing.hear(event);
+        let mut on_event = |event: StreamEvent<'_>| listener.on_event(event);
         let streaming = requirements.run(
             self.model.as_ref(),
             &self.arguments.planning,
@@ -167,7 +167,7 @@ impl AskSession<'_> {
                 launcher,
                 run: run_store.id,
                 storage: run_store,
-                listener: &mut listener,
+                listener: &mut on_event,
             },
         );
         tokio::pin!(streaming);
@@ -222,7 +222,7 @@ struct AskStreamListener<'a> {
 }
 
 impl AskStreamListener<'_> {
-    fn hear(&mut self, event: StreamEvent<'_>) {
+    fn on_event(&mut self, event: StreamEvent<'_>) {
         let (live, printer) = (&self.watch.live, self.watch.printer);
         match event {
             StreamEvent::PlanAttempt(attempt) => self.attempts.push(attempt.clone()),

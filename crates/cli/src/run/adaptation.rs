@@ -176,7 +176,7 @@ impl Adaptation<'_> {
         let config = adapting.config.clone().with_exposed_planner();
         let policy = config.restrict(Policy::new());
         let before_this = self.forgotten.clone();
-        let judge = |text: &str| {
+        let check = |text: &str| {
             let loaded = AdaptationSettings::read(&old, text, session, &before_this);
             let (plan, loaded) = loaded.check(&session.toolbox.catalog, &policy);
             (plan, loaded.diagnostics)
@@ -189,7 +189,7 @@ impl Adaptation<'_> {
             before,
             moment: day.moment(),
             catalog: &session.toolbox.catalog,
-            judge: &judge,
+            check: &check,
             settings: &CreateSettings::default(),
         };
         let written = match self.corrected(&revision, session).await {

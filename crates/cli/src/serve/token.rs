@@ -270,13 +270,13 @@ impl Consent for Browser {
 /// Returns the target of a browser's request.
 async fn target(stream: &mut TcpStream) -> Option<String> {
     let mut request = Vec::new();
-    let mut piece = [0; 1024];
+    let mut buffer = [0; 1024];
     while !request.windows(4).any(|end| end == b"\r\n\r\n") {
-        let length = stream.read(&mut piece).await.ok()?;
+        let length = stream.read(&mut buffer).await.ok()?;
         if length == 0 || request.len() + length > REQUEST_LIMIT {
             return None;
         }
-        request.extend_from_slice(&piece[..length]);
+        request.extend_from_slice(&buffer[..length]);
     }
     let request = String::from_utf8(request).ok()?;
     let mut words = request.lines().next()?.split(' ');

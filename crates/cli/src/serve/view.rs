@@ -1,4 +1,4 @@
-//! The page of runs inside the clients of the gateway.
+//! The page of runs as a view in the clients of the gateway.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use planwright_web::{NoTools, Page, ViewAnswer, ViewRequest};
 use crate::error::CommandError;
 use crate::serve::ui::page_settings;
 
-/// The page over `store`. It has no tools of its own: plans run through the gateway's.
+/// The page for the runs of `store`. It shows plans and takes decisions, but runs nothing: plans run through the gateway.
 pub(crate) fn page(store: &Store, config: &Config) -> Result<Arc<dyn RunPage>, CommandError> {
     let settings = page_settings(store, config, Arc::new(NoTools))?;
     let page = Page::for_views(settings).map_err(|error| {
@@ -22,6 +22,7 @@ pub(crate) fn page(store: &Store, config: &Config) -> Result<Arc<dyn RunPage>, C
     Ok(Arc::new(View(page)))
 }
 
+/// A [`Page`] as the gateway uses it.
 struct View(Page);
 
 impl RunPage for View {
@@ -40,15 +41,15 @@ impl RunPage for View {
             path: request.path,
             body: request.body.as_ref().map(Into::into),
         };
-        async move { answered(page.read(client.as_deref(), request).await) }.boxed()
+        async move { status_and_body(page.read(client.as_deref(), request).await) }.boxed()
     }
 
     fn decide(&self, client: Option<String>, body: Value) -> BoxFuture<'static, (u16, Value)> {
         let page = self.0.clone();
-        async move { answered(page.decide(client.as_deref(), (&body).into()).await) }.boxed()
+        async move { status_and_body(page.decide(client.as_deref(), (&body).into()).await) }.boxed()
     }
 }
 
-fn answered(answer: ViewAnswer) -> (u16, Value) {
+fn status_and_body(answer: ViewAnswer) -> (u16, Value) {
     (answer.status, Value::from(answer.body))
 }

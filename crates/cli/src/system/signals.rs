@@ -57,7 +57,7 @@ impl Signals {
 impl Signals {
     pub(crate) fn new() -> Result<Self, CommandError> {
         use tokio::signal::unix::{SignalKind as Unix, signal};
-        let hear = |kind| {
+        let listen = |kind| {
             signal(kind).map_err(|error| {
                 CommandError::new(format!("cannot listen for signals: {}", reason(&error)))
                     .internal(error)
@@ -65,9 +65,9 @@ impl Signals {
         };
         Ok(Self {
             kinds: [
-                hear(Unix::interrupt())?,
-                hear(Unix::terminate())?,
-                hear(Unix::hangup())?,
+                listen(Unix::interrupt())?,
+                listen(Unix::terminate())?,
+                listen(Unix::hangup())?,
             ],
             has_received: false,
         })

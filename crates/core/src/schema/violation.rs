@@ -18,7 +18,7 @@ use crate::{PointerSegment, Value};
 const MAX_OPTIONS: usize = 12;
 
 /// Maximum number of violations of one value.
-const MAX_FAULTS: usize = 100;
+const MAX_VIOLATIONS: usize = 100;
 
 /// Maximum number of visits while collecting all violations. Each visit may add one, which takes memory.
 const MAX_VISITS_FOR_ALL: u64 = 200_000;
@@ -106,7 +106,7 @@ pub(super) fn violations(
     let budget = ValidationBudget::small(MAX_VISITS_FOR_ALL, cost);
     for error in validator.iter_errors(InstanceNode::at(value, &budget)) {
         add(&mut violations, &error, value, None, secrets);
-        if violations.len() >= MAX_FAULTS {
+        if violations.len() >= MAX_VIOLATIONS {
             break;
         }
     }
@@ -158,7 +158,7 @@ fn add(
     let decided_by = decided_by.or_else(|| is_conditional(error).then_some(&[]));
     let mut push = |kind: SchemaViolationKind, message: String| {
         // One error may be about any number of fields.
-        if violations.len() >= MAX_FAULTS {
+        if violations.len() >= MAX_VIOLATIONS {
             return;
         }
         violations.push(SchemaViolation {
@@ -194,7 +194,7 @@ fn add(
         }
         ValidationErrorKind::AdditionalProperties { unexpected }
         | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
-            for name in unexpected.iter().take(MAX_FAULTS) {
+            for name in unexpected.iter().take(MAX_VIOLATIONS) {
                 let name: Arc<str> = name.as_str().into();
                 push(
                     SchemaViolationKind::Unknown(Arc::clone(&name)),
@@ -205,7 +205,7 @@ fn add(
         // A schema that describes no field reports its fields as `FalseSchema`.
         ValidationErrorKind::FalseSchema if closes_object(error) && at.as_object().is_some() => {
             let names = at.as_object().into_iter().flat_map(crate::Object::keys);
-            for name in names.take(MAX_FAULTS) {
+            for name in names.take(MAX_VIOLATIONS) {
                 push(
                     SchemaViolationKind::Unknown(Arc::clone(name)),
                     format!("the field `{name}` is not known"),

@@ -9,15 +9,17 @@ use sha2::{Digest, Sha256};
 use crate::address::Address;
 use crate::id::RunId;
 
-/// The number of digest bytes in a key: 64 bits suffice, since keys are compared within one place of one run only.
+/// The number of digest bytes in a key: 64 bits suffice, since only the keys of one address in one run differ by their
+/// digests alone.
 const DIGEST_BYTES: usize = 8;
 
-/// The key of a call, or what it is computed from. It digests the arguments, which can be large, and most functions never read it.
+/// The key of a call, or the values that it is computed from. Computing it reads all arguments, which can be large, and most backends never
+/// ask for the key.
 #[derive(Clone, Debug)]
 pub(crate) enum IdempotencyKey {
     /// A key that the caller has chosen.
     Given(Arc<str>),
-    /// The key of a call at a place of a run.
+    /// The key of a call at an address in a run.
     OfCall {
         run: RunId,
         at: Arc<Address>,
@@ -29,8 +31,8 @@ pub(crate) enum IdempotencyKey {
 impl IdempotencyKey {
     /// Returns the key.
     ///
-    /// The key of a call of a run names the run and the place in it, and digests tool and arguments: a different call at the same place has
-    /// another key, so a server that honours keys does not drop it as a duplicate.
+    /// The key of a call in a run consists of the run, the address, and a digest of tool and arguments. A different call at the same address
+    /// has a different key, so a server that honours keys does not drop it as a duplicate.
     pub(crate) fn text(&self) -> Arc<str> {
         let (run, at, tool, args) = match self {
             Self::Given(key) => return Arc::clone(key),

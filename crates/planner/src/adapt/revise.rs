@@ -41,7 +41,7 @@ pub struct ReplanRequest<'a> {
     /// Tools that the plan may call.
     pub catalog: &'a Catalog,
     /// Checker of the revised plan.
-    pub judge: &'a PlanChecker<'a>,
+    pub check: &'a PlanChecker<'a>,
     /// Settings of the request.
     pub settings: &'a CreateSettings,
 }
@@ -167,7 +167,7 @@ fn evaluate(
     else {
         return rejected("the reply contains no steps");
     };
-    let (plan, diagnostics) = (revision.judge)(&merged.text);
+    let (plan, diagnostics) = (revision.check)(&merged.text);
     let mut diagnostics: Diagnostics = diagnostics
         .into_iter()
         .map(|diagnostic| Diagnostic {
@@ -403,7 +403,7 @@ pub async fn correct(revision: &ReplanRequest<'_>, failed_call: &FailedCall) -> 
             // Counted before the reply is evaluated, because a useless reply has a cost, too.
             correction.usage += reply.usage;
             let corrected = correct_args(&reply.text, revision, failed_call).and_then(|text| {
-                let (plan, diagnostics) = (revision.judge)(&text);
+                let (plan, diagnostics) = (revision.check)(&text);
                 let plan = plan.ok_or(CorrectionFailure::Unsound(diagnostics))?;
                 Ok((text, plan))
             });

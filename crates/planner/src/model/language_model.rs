@@ -44,7 +44,7 @@ pub enum ReplyChunk {
 /// The model's own errors, and [`ModelErrorKind::Interrupted`] if the reply ends early.
 pub async fn answer(model: &dyn Model, request: ModelRequest) -> Result<Reply, ModelError> {
     let mut chunks = model.ask(request);
-    // The pieces of text are in the whole reply as well.
+    // The chunks of text are in the whole reply as well.
     while let Some(chunk) = chunks.next().await {
         if let ReplyChunk::Done(reply) = chunk? {
             return Ok(reply);

@@ -439,9 +439,9 @@ mod tests {
                 ..ModelRequest::new("", [])
             };
             let begin = tokio::time::Instant::now();
-            let pieces: Vec<_> = model.ask(request).collect().await;
+            let chunks: Vec<_> = model.ask(request).collect().await;
             assert_eq!(begin.elapsed(), Duration::from_millis(1500));
-            assert_eq!(pieces.len(), expected);
+            assert_eq!(chunks.len(), expected);
         }
     }
 

@@ -8,11 +8,11 @@ use super::PlanReader;
 const MAX_BYTES: usize = 1 << 20;
 
 /// The plan after each chunk that completes a step.
-fn read(pieces: &[&str]) -> Vec<String> {
+fn read(chunks: &[&str]) -> Vec<String> {
     let mut reader = PlanReader::new(MAX_BYTES);
     let mut found = Vec::new();
-    for piece in pieces {
-        if reader.feed(piece) > 0 {
+    for chunk in chunks {
+        if reader.feed(chunk) > 0 {
             found.extend(reader.beginning());
         }
     }
@@ -118,13 +118,13 @@ fn value() -> impl Strategy<Value = Value> {
 /// Cuts `text` into chunks of the given lengths, in turn.
 fn cut(text: &str, lengths: &[usize]) -> Vec<String> {
     let mut letters = text.chars().peekable();
-    let mut pieces = Vec::new();
+    let mut chunks = Vec::new();
     let mut lengths = lengths.iter().cycle();
     while letters.peek().is_some() {
         let length = lengths.next().copied().unwrap_or(1);
-        pieces.push(letters.by_ref().take(length).collect());
+        chunks.push(letters.by_ref().take(length).collect());
     }
-    pieces
+    chunks
 }
 
 proptest! {
@@ -137,10 +137,10 @@ proptest! {
     ) {
         let plan = json!({"about": head, "steps": steps, "output": ["a"]});
         let text = if pretty { format!("{plan:#}") } else { plan.to_string() };
-        let pieces = cut(&format!("Words:\n```\n{text}\n```\n"), &lengths);
+        let chunks = cut(&format!("Words:\n```\n{text}\n```\n"), &lengths);
         let mut reader = PlanReader::new(MAX_BYTES);
-        for piece in &pieces {
-            if reader.feed(piece) > 0 {
+        for chunk in &chunks {
+            if reader.feed(chunk) > 0 {
                 let beginning: Value = serde_json::from_str(&reader.beginning().unwrap()).unwrap();
                 let found = beginning["steps"].as_array().unwrap();
                 prop_assert_eq!(found.len(), reader.steps());
@@ -159,8 +159,8 @@ proptest! {
         let mut whole = PlanReader::new(MAX_BYTES);
         whole.feed(&text);
         let mut reader = PlanReader::new(MAX_BYTES);
-        for piece in cut(&text, &lengths) {
-            reader.feed(&piece);
+        for chunk in cut(&text, &lengths) {
+            reader.feed(&chunk);
         }
         prop_assert_eq!(reader.steps(), whole.steps());
         prop_assert_eq!(reader.beginning(), whole.beginning());

@@ -33,8 +33,8 @@ async fn check(file: &Path) {
     let tools = planwright_core::Value::object([("tools", value(&case["tools"]))]);
     let simulated = Simulated::from_script(&tools).unwrap();
     let catalog: Catalog = simulated.tools().cloned().collect();
-    let judge = |text: &str| judged(text, &catalog);
-    let (before, diagnostics) = judged(&case["plan"].to_string(), &catalog);
+    let check = |text: &str| checked(text, &catalog);
+    let (before, diagnostics) = checked(&case["plan"].to_string(), &catalog);
     let before = before.unwrap_or_else(|| panic!("{}: {diagnostics}", file.display()));
     let summary = Engine::new(simulated)
         .run("run".parse().unwrap(), before.clone())
@@ -53,7 +53,7 @@ async fn check(file: &Path) {
             times: &times,
         },
         catalog: &catalog,
-        judge: &judge,
+        check: &check,
         settings: &CreateSettings::default(),
     };
     let mut found = String::new();
@@ -99,7 +99,7 @@ async fn check(file: &Path) {
     assert_golden(file, &format!("{asked}{found}--- plan\n{text}\n"));
 }
 
-fn judged(text: &str, catalog: &Catalog) -> (Option<CheckedPlan>, Diagnostics) {
+fn checked(text: &str, catalog: &Catalog) -> (Option<CheckedPlan>, Diagnostics) {
     let options = ReadOptions::new("plan.json").in_dialect("native");
     let read = parse(text.as_bytes(), &options);
     let Some(plan) = read.plan else {

@@ -1,4 +1,4 @@
-//! The graph as a Mermaid flowchart, and in Graphviz' language.
+//! The graph as a Mermaid flowchart, and in the language of Graphviz.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use super::graph::{
 };
 use crate::terminal_text;
 
-/// The colours of steps of a drawn run: fill and border.
+/// The Mermaid styles of the steps of a drawn run, by their marks.
 const CLASSES: &[(Mark, &str)] = &[
     (Mark::Waiting, "fill:#f5f5f5,stroke:#999,color:#333"),
     (Mark::Running, "fill:#e3f0ff,stroke:#1c6fd1,color:#123"),
@@ -47,6 +47,7 @@ impl Drawing {
         for (position, step) in graph.steps.iter().enumerate() {
             mermaid_node(position, step, &mut text);
         }
+        // `linkStyle` refers to links by their position.
         let mut links = 0;
         for (position, step) in graph.steps.iter().enumerate() {
             if step.when.is_some() {
@@ -94,7 +95,8 @@ impl Drawing {
     }
 }
 
-/// Merges the edges of each pair of steps: data before order, certain before optional, the labels of all.
+/// Merges all edges from one step to another into the strongest of them, with the labels of all. Data is stronger than order, and a
+/// certain dependency stronger than an optional one.
 pub(super) fn merged(edges: &[Edge]) -> Vec<Edge> {
     let mut pairs: BTreeMap<(usize, usize), Edge> = BTreeMap::new();
     let strength = |edge: &Edge| (is_order(edge.kind), edge.optional);
@@ -121,6 +123,7 @@ fn is_order(kind: DependencyKind) -> bool {
     matches!(kind, DependencyKind::Order | DependencyKind::Listed)
 }
 
+/// Writes the node `s` of a step, and the node `c` of its condition, both numbered by the step's position.
 fn mermaid_node(position: usize, step: &GraphStep, text: &mut String) {
     if let Some(condition) = condition(step) {
         let _ = writeln!(text, "    c{position}{{\"{}\"}}", escaped(&condition));
@@ -228,6 +231,7 @@ impl Drawing {
     }
 }
 
+/// Writes the same nodes as [`mermaid_node`], and the edge from the condition to the step.
 fn dot_node(position: usize, step: &GraphStep, text: &mut String) {
     if let Some(condition) = condition(step) {
         let label = quoted(&condition);
@@ -257,7 +261,7 @@ fn dot_node(position: usize, step: &GraphStep, text: &mut String) {
     let _ = writeln!(text, "    s{position} [label={label}{shape}{colour}];");
 }
 
-/// `text` between quotes; a line break in it breaks the label.
+/// Quotes `text` as a label, in which a line break starts a new line.
 fn quoted(text: &str) -> String {
     let escaped = text
         .replace('\\', "\\\\")

@@ -1,4 +1,4 @@
-//! Signatures of access tokens, verified by `ring`, which TLS uses as well.
+//! Signatures of access tokens, verified with `ring`, which TLS uses as well.
 
 use std::sync::Once;
 
@@ -8,11 +8,11 @@ use jsonwebtoken::signature::{Error as SignatureError, Verifier};
 use jsonwebtoken::{Algorithm, DecodingKey, DecodingKeyKind};
 use ring::signature::{self as schemes, RsaPublicKeyComponents, UnparsedPublicKey};
 
-/// Makes `jsonwebtoken` verify signatures by `ring`.
+/// Makes `jsonwebtoken` verify signatures with `ring`.
 pub(super) fn install() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
-        // Fails if the program has installed another one already, which is used instead.
+        // Fails if the program has already installed a provider, which then stays in use.
         let _ = PROVIDER.install_default();
     });
 }
@@ -30,6 +30,7 @@ static PROVIDER: CryptoProvider = CryptoProvider {
             key: key.clone(),
         }))
     },
+    // Used to export keys and to compute thumbprints, which the gateway does not do.
     jwk_utils: JwkUtils {
         extract_rsa_public_key_components: |_| Err(Error::from(ErrorKind::InvalidKeyFormat)),
         extract_ec_public_key_coordinates: |_, _| Err(Error::from(ErrorKind::InvalidKeyFormat)),
@@ -37,14 +38,16 @@ static PROVIDER: CryptoProvider = CryptoProvider {
     },
 };
 
-/// The scheme of a signature.
+/// The signature scheme of an algorithm, in the types of `ring`.
 enum Scheme {
+    /// A scheme with a modulus and an exponent as its public key.
     Rsa(&'static schemes::RsaParameters),
-    Point(&'static dyn schemes::VerificationAlgorithm),
+    /// A scheme with a point of an elliptic curve as its public key.
+    EllipticCurve(&'static dyn schemes::VerificationAlgorithm),
 }
 
 impl Scheme {
-    /// Returns the scheme of an algorithm with a public key.
+    /// Returns the scheme of `algorithm`; `None` if it uses a shared secret instead of a public key.
     fn of(algorithm: Algorithm) -> Option<Self> {
         Some(match algorithm {
             Algorithm::RS256 => Self::Rsa(&schemes::RSA_PKCS1_2048_8192_SHA256),
@@ -53,9 +56,9 @@ impl Scheme {
             Algorithm::PS256 => Self::Rsa(&schemes::RSA_PSS_2048_8192_SHA256),
             Algorithm::PS384 => Self::Rsa(&schemes::RSA_PSS_2048_8192_SHA384),
             Algorithm::PS512 => Self::Rsa(&schemes::RSA_PSS_2048_8192_SHA512),
-            Algorithm::ES256 => Self::Point(&schemes::ECDSA_P256_SHA256_FIXED),
-            Algorithm::ES384 => Self::Point(&schemes::ECDSA_P384_SHA384_FIXED),
-            Algorithm::EdDSA => Self::Point(&schemes::ED25519),
+            Algorithm::ES256 => Self::EllipticCurve(&schemes::ECDSA_P256_SHA256_FIXED),
+            Algorithm::ES384 => Self::EllipticCurve(&schemes::ECDSA_P384_SHA384_FIXED),
+            Algorithm::EdDSA => Self::EllipticCurve(&schemes::ED25519),
             Algorithm::HS256 | Algorithm::HS384 | Algorithm::HS512 => return None,
         })
     }
@@ -77,7 +80,7 @@ impl Verifier<Vec<u8>> for RingVerifier {
                 };
                 components.verify(parameters, message, signature)
             }
-            (Scheme::Point(scheme), DecodingKeyKind::SecretOrDer(point)) => {
+            (Scheme::EllipticCurve(scheme), DecodingKeyKind::SecretOrDer(point)) => {
                 UnparsedPublicKey::new(*scheme, point).verify(message, signature)
             }
             _ => return Err(SignatureError::new()),
@@ -92,7 +95,7 @@ impl JwtVerifier for RingVerifier {
     }
 }
 
-/// Some issuers write a leading zero, as in DER, which `ring` refuses.
+/// Removes leading zeros, which some issuers write as in DER, and which `ring` refuses.
 fn without_leading_zeros(number: &[u8]) -> &[u8] {
     let zeros = number.iter().take_while(|byte| **byte == 0).count();
     &number[zeros..]

@@ -43,7 +43,7 @@ struct SseParser {
     line: Vec<u8>,
     event: SseEvent,
     ready: VecDeque<SseEvent>,
-    // True after `\r`: a following `\n`, possibly in the next piece, belongs to the same line end.
+    // True after `\r`: a following `\n`, possibly in the next chunk, belongs to the same line end.
     ended_with_return: bool,
     is_first_line: bool,
 }
@@ -61,16 +61,16 @@ impl SseParser {
         }
     }
 
-    fn push(&mut self, mut piece: &[u8]) -> Result<(), EventTooLong> {
+    fn push(&mut self, mut chunk: &[u8]) -> Result<(), EventTooLong> {
         if self.ended_with_return {
-            piece = piece.strip_prefix(b"\n").unwrap_or(piece);
-            self.ended_with_return = piece.is_empty();
+            chunk = chunk.strip_prefix(b"\n").unwrap_or(chunk);
+            self.ended_with_return = chunk.is_empty();
         }
-        while let Some(end) = piece.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
-            self.add(&piece[..end])?;
+        while let Some(end) = chunk.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
+            self.add(&chunk[..end])?;
             self.end_line();
-            let rest = &piece[end + 1..];
-            piece = match piece[end] {
+            let rest = &chunk[end + 1..];
+            chunk = match chunk[end] {
                 b'\r' => {
                     self.ended_with_return = rest.is_empty();
                     rest.strip_prefix(b"\n").unwrap_or(rest)
@@ -78,7 +78,7 @@ impl SseParser {
                 _ => rest,
             };
         }
-        self.add(piece)
+        self.add(chunk)
     }
 
     pub(super) fn next(&mut self) -> Option<SseEvent> {
@@ -262,13 +262,13 @@ pub(super) fn events(
                     let event = route_event(event, &expected, &connection.router);
                     return Ok(Some((event, (response, reader, expected, connection))));
                 }
-                let piece = response.chunk().await;
-                let Some(piece) =
-                    piece.map_err(|error| SseError::Body(Box::new(error.without_url())))?
+                let chunk = response.chunk().await;
+                let Some(chunk) =
+                    chunk.map_err(|error| SseError::Body(Box::new(error.without_url())))?
                 else {
                     return Ok(None);
                 };
-                if reader.push(&piece).is_err() {
+                if reader.push(&chunk).is_err() {
                     // The request that the event answers is unknown and would wait forever, so the connection ends.
                     connection.abort(HttpFailure::too_long());
                     return Ok(None);
@@ -283,7 +283,7 @@ pub(super) fn events(
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct MessageTooLong;
 
-/// A line end outside of all braces and texts ends a message, so an indented message stays in one piece.
+/// A line end outside of all braces and texts ends a message, so an indented message stays whole.
 #[derive(Debug)]
 struct JsonLines {
     limit: usize,
@@ -308,8 +308,8 @@ impl JsonLines {
         }
     }
 
-    fn push(&mut self, piece: &[u8]) {
-        self.bytes.extend_from_slice(piece);
+    fn push(&mut self, chunk: &[u8]) {
+        self.bytes.extend_from_slice(chunk);
     }
 
     /// Returns the next message that a line end follows.
@@ -412,7 +412,7 @@ async fn next_line(
             Err(MessageTooLong) => return Err(HttpFailure::too_long()),
         }
         match response.chunk().await.map_err(HttpFailure::unreachable)? {
-            Some(piece) => lines.push(&piece),
+            Some(chunk) => lines.push(&chunk),
             None => return Ok((lines.rest().unwrap_or_default(), true)),
         }
     }
@@ -505,16 +505,16 @@ fn route_event(event: SseEvent, expected: &ExpectedResponse, router: &ResponseRo
 async fn body(mut response: Response, limit: usize) -> Result<Vec<u8>, HttpError> {
     let mut body = Vec::new();
     loop {
-        let piece = response.chunk().await;
-        let piece =
-            piece.map_err(|error| StreamableHttpError::Client(HttpFailure::unreachable(error)))?;
-        let Some(piece) = piece else {
+        let chunk = response.chunk().await;
+        let chunk =
+            chunk.map_err(|error| StreamableHttpError::Client(HttpFailure::unreachable(error)))?;
+        let Some(chunk) = chunk else {
             return Ok(body);
         };
-        if body.len() + piece.len() > limit {
+        if body.len() + chunk.len() > limit {
             return Err(StreamableHttpError::Client(HttpFailure::too_long()));
         }
-        body.extend_from_slice(&piece);
+        body.extend_from_slice(&chunk);
     }
 }
 

@@ -109,10 +109,10 @@ pub(super) async fn read_body(
     limit: usize,
 ) -> Result<Result<Vec<u8>, Vec<u8>>, HttpFailure> {
     let mut body = Vec::new();
-    while let Some(piece) = response.chunk().await.map_err(HttpFailure::unreachable)? {
+    while let Some(chunk) = response.chunk().await.map_err(HttpFailure::unreachable)? {
         let room = limit - body.len();
-        body.extend_from_slice(&piece[..piece.len().min(room)]);
-        if piece.len() > room {
+        body.extend_from_slice(&chunk[..chunk.len().min(room)]);
+        if chunk.len() > room {
             return Ok(Err(body));
         }
     }

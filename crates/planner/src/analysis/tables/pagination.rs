@@ -6,7 +6,7 @@ use super::table::join_pointer;
 use crate::analysis::fields::field_name::words;
 use crate::analysis::report::PageInfo;
 
-/// Names of counts of all items, of this and other pages.
+/// Names of the number of items on all pages.
 const TOTAL_COUNTS: &[&str] = &[
     "total",
     "total count",
@@ -43,7 +43,7 @@ const TOTAL_COUNTS: &[&str] = &[
     "of",
 ];
 
-/// Names of counts that some servers use for the items of the page alone.
+/// The names in [`TOTAL_COUNTS`] that some servers use for the number of items on this page.
 const PAGE_COUNTS: &[&str] = &[
     "count",
     "result count",
@@ -91,8 +91,10 @@ const NEXT_PAGE: &[&str] = &[
     "odata next link",
 ];
 
-/// Names of the number of this page, and of the last page.
+/// Names of the number of this page.
 const PAGE_NUMBERS: &[&str] = &["page", "page number", "current page", "page index"];
+
+/// Names of the number of the last page.
 const LAST_PAGES: &[&str] = &[
     "pages",
     "total pages",
@@ -102,8 +104,10 @@ const LAST_PAGES: &[&str] = &[
     "page total",
 ];
 
-/// Names of the number of items before this page, and of the page size.
+/// Names of the number of items before this page.
 const OFFSETS: &[&str] = &["from", "offset", "skip", "start", "start index"];
+
+/// Names of the page size.
 const LIMITS: &[&str] = &["limit", "max results", "page size", "per page", "size"];
 
 /// Names of fields beside a list of line items, which is not a page.
@@ -111,7 +115,7 @@ const BILL_FIELDS: &[&str] = &[
     "amount", "currency", "discount", "invoice", "price", "shipping", "subtotal", "tax", "vat",
 ];
 
-/// Names of objects that contain such fields.
+/// Names of objects that contain pagination fields.
 const METADATA_OBJECTS: &[&str] = &[
     "meta",
     "metadata",
@@ -150,21 +154,21 @@ pub(crate) struct PaginationHints {
     ranges: Vec<ShownRange>,
     /// The pointer to a value that leads to the next page.
     next: Option<String>,
-    /// True if any pagination field exists, whatever its value.
+    /// True if there is any pagination field other than a count, whatever its value.
     is_paged: bool,
     /// True if the list has fields of a bill beside it.
     is_bill: bool,
 }
 
 impl PaginationHints {
-    /// Adds the fields of an object to the hints of the objects around it.
+    /// Returns the hints in `fields`, the object at `at`, added to those in the objects around it.
     pub(crate) fn of(fields: &Object, at: &str, outer: &Self) -> Self {
         let mut hints = outer.clone();
         hints.collect(fields, at, true);
         hints
     }
 
-    /// Collects the hints in a row about the list at `pointer`; the locations are relative to the row.
+    /// Returns the hints in `row` about its list at `pointer`. The pointers in the hints are relative to the row.
     pub(crate) fn of_row(row: &Object, pointer: &str) -> Self {
         let mut names = pointer.split('/').skip(1).peekable();
         let mut hints = Self::of(row, "", &Self::default());
@@ -184,6 +188,7 @@ impl PaginationHints {
         hints
     }
 
+    /// Adds the hints in `fields`, an object around the list if `is_outer`, else a metadata object in one.
     fn collect(&mut self, fields: &Object, at: &str, is_outer: bool) {
         let mut page = None;
         let mut last_page = None;
@@ -255,8 +260,8 @@ impl PaginationHints {
         }
     }
 
-    /// Returns the evidence that a list of `count` items is one page. `sums` are the sums of its fields: an equal total is a sum,
-    /// not a count.
+    /// Returns the evidence that a list of `count` items is one page. A total that equals one of `sums`, the sums of its fields, is not
+    /// a count.
     pub(crate) fn page(&self, count: usize, sums: &[f64]) -> Option<PageInfo> {
         #[expect(clippy::cast_precision_loss, reason = "counts are small")]
         let is_sum = |total: u64| sums.iter().any(|sum| (sum - total as f64).abs() < 0.5);
@@ -330,7 +335,7 @@ impl ShownRange {
     }
 }
 
-/// Returns a count, also one that a text writes in digits.
+/// Returns the count that a number, or a text of digits, states.
 fn count_of(value: &Value) -> Option<u64> {
     match value {
         Value::Number(number) => number.as_u64(),
@@ -339,8 +344,7 @@ fn count_of(value: &Value) -> Option<u64> {
     }
 }
 
-/// Returns the evidence that joined lists are pages, from the hints of each row and the length of its list. A total that all rows
-/// share counts all lists together.
+/// Returns the evidence that joined lists are pages, from the hints of each row and the length of its list.
 pub(crate) fn page_of_joined(rows: &[(PaginationHints, usize)], at: &str) -> Option<PageInfo> {
     let shown: usize = rows.iter().map(|(_, count)| count).sum();
     let pages: Vec<Option<PageInfo>> = rows
@@ -352,21 +356,21 @@ pub(crate) fn page_of_joined(rows: &[(PaginationHints, usize)], at: &str) -> Opt
         .iter()
         .filter_map(|(hints, _)| Some(hints.counts.last()?.1))
         .collect();
-    // The same total in every row is the total of all pages.
-    let is_one = 1 < rows.len()
+    // The same total in all rows may count each list or all of them: it proves that the lists are complete, but is not reported.
+    let is_shared = 1 < rows.len()
         && totals.len() == rows.len()
         && totals.windows(2).all(|pair| pair[0] == pair[1]);
-    if is_one {
+    if is_shared {
         let total = totals[0];
         return (usize::try_from(total) != Ok(shown)).then_some(PageInfo {
             of: None,
             stated_by,
         });
     }
-    // The pages of one list end with a page without a successor.
-    let is_last_whole =
+    // Rows that are the pages of one list are complete if the last one has no next page.
+    let has_last_page =
         totals.is_empty() && 1 < rows.len() && pages.last().is_some_and(Option::is_none);
-    if is_last_whole {
+    if has_last_page {
         return None;
     }
     let of = (totals.len() == rows.len()).then(|| totals.iter().sum());

@@ -117,7 +117,7 @@ pub(super) fn chat_options(
     dropped: &DroppedParameters,
 ) -> ChatOptions {
     let mut options = ChatOptions::default()
-        .with_stream_header_timeout(settings.begin_timeout)
+        .with_stream_header_timeout(settings.header_timeout)
         .with_stream_read_timeout(settings.idle_timeout)
         .with_capture_usage(true)
         .with_capture_content(true)

@@ -28,7 +28,7 @@ impl Retries {
         Self {
             max_attempts: settings.attempts,
             attempts: 0,
-            backoff: settings.first_wait.min(MAX_BACKOFF),
+            backoff: settings.first_delay.min(MAX_BACKOFF),
             random_state: settings.seed ^ number.rotate_left(32),
         }
     }

@@ -12,9 +12,10 @@ use super::rules::{AddressRule, rules};
 /// Name for any server with OpenAI's protocol, at a user-defined address.
 const OPENAI_COMPATIBLE: &str = "openai-compatible";
 
-/// `genai`'s adapters for servers with OpenAI's protocol: one that sends a key, and one that needs none.
+/// `genai`'s adapter for a server with OpenAI's protocol that requires a key.
 const WITH_KEY: AdapterKind = AdapterKind::Custom(1);
 
+/// `genai`'s adapter for a server with OpenAI's protocol that requires no key.
 const WITHOUT_KEY: AdapterKind = AdapterKind::Omlx;
 
 /// A model of a provider.
@@ -38,9 +39,10 @@ pub fn key_variable(provider: &str) -> Option<&'static str> {
     find_provider(provider)?.1?.default_key_env_name()
 }
 
+/// The adapters of all providers that a user can name.
 fn kinds() -> impl Iterator<Item = AdapterKind> {
     let all = AdapterKind::all().iter().copied();
-    // `genai` does not list its numbered adapters.
+    // The others take their address from environment variables, which this library does not read.
     all.filter(|kind| rules(*kind, "").address != AddressRule::Environment)
 }
 
@@ -65,7 +67,7 @@ fn normalized(name: &str) -> String {
 impl ModelName {
     /// Parses `provider:name`.
     pub(super) fn read(text: &str) -> Result<Self, ModelError> {
-        // Only the first colon separates: names of models have colons, too.
+        // Only the first colon separates: names of models may contain colons.
         let Some((provider, model)) = text.split_once(':').filter(|(_, model)| !model.is_empty())
         else {
             return Err(ModelError::configuration(format!(
@@ -145,16 +147,16 @@ pub struct ProviderSettings {
     pub timeout: Duration,
     /// Timeout for establishing a connection.
     pub connect_timeout: Duration,
-    /// Timeout for the first byte of a streamed reply.
-    pub begin_timeout: Duration,
-    /// Timeout for silence within a streamed reply.
+    /// Timeout for the response headers of a streamed reply, connection included.
+    pub header_timeout: Duration,
+    /// Timeout between two chunks of a streamed reply.
     pub idle_timeout: Duration,
     /// Maximum number of attempts per request, including the first.
     pub attempts: u32,
     /// Maximum size of a reply, in bytes.
     pub max_bytes: usize,
-    /// First delay between attempts if the provider asks for none. Each further delay doubles.
-    pub first_wait: Duration,
+    /// Delay before the second attempt, unless the provider asks for another one. It doubles with each further attempt.
+    pub first_delay: Duration,
     /// Clock that returns the time since 1970, for providers that send a date to retry after.
     pub now: Option<fn() -> Duration>,
     /// Seed of the random jitter in delays.
@@ -178,6 +180,7 @@ pub struct Prices {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key(String);
 
+/// The number of tokens that a price is for.
 const TOKENS_PER_PRICE: f64 = 1_000_000.0;
 
 impl ProviderSettings {
@@ -191,11 +194,11 @@ impl ProviderSettings {
             max_tokens: None,
             timeout: Duration::from_mins(2),
             connect_timeout: Duration::from_secs(10),
-            begin_timeout: Duration::from_mins(1),
+            header_timeout: Duration::from_mins(1),
             idle_timeout: Duration::from_mins(1),
             attempts: 3,
             max_bytes: 4 * 1024 * 1024,
-            first_wait: Duration::from_millis(500),
+            first_delay: Duration::from_millis(500),
             now: None,
             seed: 0,
             prices: None,
@@ -301,7 +304,7 @@ mod tests {
         assert!(!format!("{settings:?}").contains("secret"));
     }
 
-    fn check_settings(prices: Prices, tokens: (u64, u64, u64), expected: f64) {
+    fn check_cost(prices: Prices, tokens: (u64, u64, u64), expected: f64) {
         let (input_tokens, cached_tokens, output_tokens) = tokens;
         let usage = Usage {
             input_tokens,
@@ -320,14 +323,14 @@ mod tests {
             output: 8.0,
             cached: None,
         };
-        check_settings(prices, (0, 0, 0), 0.0);
-        check_settings(prices, (1000, 400, 100), 0.0028);
+        check_cost(prices, (0, 0, 0), 0.0);
+        check_cost(prices, (1000, 400, 100), 0.0028);
         let prices = Prices {
             cached: Some(0.5),
             ..prices
         };
-        check_settings(prices, (1000, 400, 100), 0.0022);
+        check_cost(prices, (1000, 400, 100), 0.0022);
         // Some providers do not include cached tokens in the input tokens.
-        check_settings(prices, (100, 400, 0), 0.00005);
+        check_cost(prices, (100, 400, 0), 0.00005);
     }
 }

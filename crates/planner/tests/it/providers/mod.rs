@@ -47,7 +47,7 @@ fn settings(protocol: &Protocol, server: &ModelServer) -> ProviderSettings {
     let mut settings = ProviderSettings::new(protocol.model);
     settings.base_url = Some(format!("{}{}", server.url(), protocol.path));
     settings.key = Some(Key::new("sk-secret"));
-    settings.first_wait = Duration::from_millis(2);
+    settings.first_delay = Duration::from_millis(2);
     settings
 }
 
@@ -59,13 +59,13 @@ fn request(delivery: Delivery) -> ModelRequest {
 
 /// Returns the complete reply, and the chunks received before it.
 async fn ask(model: &dyn Model, request: ModelRequest) -> (Result<Reply, ModelError>, Vec<String>) {
-    let mut heard = Vec::new();
-    let mut pieces = model.ask(request);
-    while let Some(piece) = pieces.next().await {
-        match piece {
-            Ok(ReplyChunk::Text(text)) => heard.push(text),
-            Ok(ReplyChunk::Done(reply)) => return (Ok(reply), heard),
-            Err(error) => return (Err(error), heard),
+    let mut texts = Vec::new();
+    let mut chunks = model.ask(request);
+    while let Some(chunk) = chunks.next().await {
+        match chunk {
+            Ok(ReplyChunk::Text(text)) => texts.push(text),
+            Ok(ReplyChunk::Done(reply)) => return (Ok(reply), texts),
+            Err(error) => return (Err(error), texts),
         }
     }
     panic!("the answer has no end");
@@ -83,7 +83,7 @@ async fn check(
     let timeout = if is_silent { SHORT } else { LONG };
     let server = ModelServer::start(script);
     let mut settings = settings(protocol, &server);
-    settings.begin_timeout = timeout;
+    settings.header_timeout = timeout;
     settings.idle_timeout = timeout;
     check_with(settings, delivery, &server, (expected, sent)).await;
 }
@@ -96,7 +96,7 @@ async fn check_with(
 ) {
     let what = format!("{} {delivery:?}: {expected:?}", settings.model);
     let provider = providers::open(settings).unwrap();
-    let (outcome, heard) = ask(&provider, request(delivery)).await;
+    let (outcome, texts) = ask(&provider, request(delivery)).await;
     assert_eq!(server.asked().len(), sent, "{what}, not {outcome:?}");
     match (outcome, expected) {
         (Ok(reply), Ok(mut expected)) => {
@@ -104,7 +104,7 @@ async fn check_with(
             assert_eq!(reply, expected, "{what}");
             let is_live = delivery == Delivery::Live;
             let text = if is_live { reply.text.as_str() } else { "" };
-            assert_eq!(heard.concat(), text, "{what}");
+            assert_eq!(texts.concat(), text, "{what}");
         }
         (Err(error), Err((kind, part))) => {
             assert_eq!(error.kind, kind, "{what}, not {error:?}");

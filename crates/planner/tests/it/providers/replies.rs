@@ -256,7 +256,7 @@ async fn unreachable_servers_are_failures() {
     for delivery in DELIVERIES {
         let mut settings = ProviderSettings::new("ollama:a");
         settings.base_url = Some(url.clone());
-        settings.first_wait = Duration::from_millis(2);
+        settings.first_delay = Duration::from_millis(2);
         let provider = providers::open(settings).unwrap();
         let (outcome, _) = ask(&provider, request(delivery)).await;
         let error = outcome.unwrap_err();

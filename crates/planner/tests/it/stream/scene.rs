@@ -121,14 +121,14 @@ impl Model for InterruptedModel {
     }
 
     fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<ReplyChunk, ModelError>> {
-        let pieces = self.model.ask(request).take(self.after);
+        let chunks = self.model.ask(request).take(self.after);
         let error = self.with_error.then(|| {
             Err(ModelError::new(
                 ModelErrorKind::Unavailable,
                 "the line is dead",
             ))
         });
-        pieces.chain(stream::iter(error)).boxed()
+        chunks.chain(stream::iter(error)).boxed()
     }
 }
 

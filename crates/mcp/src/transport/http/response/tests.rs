@@ -6,8 +6,8 @@ use super::{EventTooLong, JsonLines, MessageTooLong, SseParser};
 fn check(text: &str) -> String {
     let read = |size: usize| {
         let mut reader = SseParser::new(40);
-        for piece in text.as_bytes().chunks(size) {
-            if reader.push(piece) == Err(EventTooLong) {
+        for chunk in text.as_bytes().chunks(size) {
+            if reader.push(chunk) == Err(EventTooLong) {
                 return "too long".to_owned();
             }
         }
@@ -19,7 +19,7 @@ fn check(text: &str) -> String {
     };
     let whole = read(text.len());
     for size in 1..text.len() {
-        assert_eq!(read(size), whole, "in pieces of {size}");
+        assert_eq!(read(size), whole, "in chunks of {size}");
     }
     whole
 }
@@ -56,8 +56,8 @@ fn check_json_lines(text: &str) -> Vec<String> {
     let read = |size: usize| {
         let mut lines = JsonLines::new(40);
         let mut messages = Vec::new();
-        for piece in text.as_bytes().chunks(size) {
-            lines.push(piece);
+        for chunk in text.as_bytes().chunks(size) {
+            lines.push(chunk);
             loop {
                 match lines.next() {
                     Ok(Some(message)) => messages.push(message),
@@ -72,7 +72,7 @@ fn check_json_lines(text: &str) -> Vec<String> {
     };
     let whole = read(text.len());
     for size in 1..text.len() {
-        assert_eq!(read(size), whole, "in pieces of {size}");
+        assert_eq!(read(size), whole, "in chunks of {size}");
     }
     whole
 }
