@@ -293,6 +293,16 @@ pub(super) const DEVIATIONS: &[Deviation] = &[
         explains: |_, _, _| false,
     },
     Deviation {
+        reason: "a part of a text is looked for with `in`, as in other languages",
+        cases: &[("'b' in 'abc'", "true", "failed"), ("'d' in 'abc'", "false", "failed")],
+        explains: |_, _, theirs| match theirs {
+            ReferenceOutcome::Failed(ExecutionError::NoSuchOverload(error)) => {
+                error.function() == "@in" && error.argument_types() == ["string", "string"]
+            }
+            _ => false,
+        },
+    },
+    Deviation {
         reason: "what can only mean one thing is read: a choice inside of a choice, a comma behind the last argument",
         cases: &[
             ("true ? true ? 1 : 2 : 3", "1", "malformed"),
