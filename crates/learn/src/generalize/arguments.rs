@@ -30,13 +30,20 @@ impl Generalizer<'_> {
             }
         }
         for name in names {
-            let parts: Vec<&Value> = objects.iter().filter_map(|object| object.get(&name)).collect();
+            let parts: Vec<&Value> = objects
+                .iter()
+                .filter_map(|object| object.get(&name))
+                .collect();
             let at = ArgumentPlace {
                 argument: &name,
                 ..*at
             };
             if parts.len() < objects.len() {
-                let message = format!("`{name}` is present in {} of {} traces", parts.len(), objects.len());
+                let message = format!(
+                    "`{name}` is present in {} of {} traces",
+                    parts.len(),
+                    objects.len()
+                );
                 self.find(&at, FindingKind::OptionalArgument, message);
                 continue;
             }
@@ -84,8 +91,13 @@ impl Generalizer<'_> {
             }
             return constant();
         }
-        if self.requests.iter().any(Option::is_some) && values.iter().all(|value| is_distinctive(value)) {
-            let message = format!("`{}` occurs neither in the request nor in an earlier answer", shown(first));
+        if self.requests.iter().any(Option::is_some)
+            && values.iter().all(|value| is_distinctive(value))
+        {
+            let message = format!(
+                "`{}` occurs neither in the request nor in an earlier answer",
+                shown(first)
+            );
             self.find(at, FindingKind::UnknownOrigin, message);
         }
         self.input(at, values)
@@ -107,7 +119,8 @@ impl Generalizer<'_> {
         if is_said && is_scalar(first) {
             return Some(self.input(at, values));
         }
-        let is_usable = is_clear || (several && !is_same && values.iter().all(|value| is_telling(value)));
+        let is_usable =
+            is_clear || (several && !is_same && values.iter().all(|value| is_telling(value)));
         // Equal constants of several traces are constants, unless they look like identifiers.
         let may_be_constant = several && is_same && !is_identifier(&first.to_inserted_text());
         if !is_usable || may_be_constant {
@@ -131,7 +144,11 @@ impl Generalizer<'_> {
             ([place], _) => {
                 let reference = self.place_reference(place)?;
                 if !several && !is_identifier(&first.to_inserted_text()) && is_scalar(first) {
-                    let message = format!("`{}` is read from `{}` and may be a constant", shown(first), self.place_text(place));
+                    let message = format!(
+                        "`{}` is read from `{}` and may be a constant",
+                        shown(first),
+                        self.place_text(place)
+                    );
                     self.find(at, FindingKind::PossibleConstant, message);
                 }
                 self.add_origin(values, at.view, &reference, place.step);
@@ -161,7 +178,10 @@ impl Generalizer<'_> {
         if length == 0 || lists.iter().any(|list| list.len() != length) {
             return None;
         }
-        let has_objects = lists.iter().flat_map(|list| list.iter()).all(|item| matches!(item, Value::Object(_)));
+        let has_objects = lists
+            .iter()
+            .flat_map(|list| list.iter())
+            .all(|item| matches!(item, Value::Object(_)));
         let column = |index: usize| -> Option<Vec<&Value>> {
             lists.iter().map(|list| list.get(index)).collect()
         };
@@ -169,7 +189,8 @@ impl Generalizer<'_> {
         let is_recoverable = has_objects
             || (0..length).all(|index| {
                 column(index).is_some_and(|items| {
-                    let is_same = items.len() > 1 && items.iter().all(|item| Some(item) == items.first());
+                    let is_same =
+                        items.len() > 1 && items.iter().all(|item| Some(item) == items.first());
                     is_same || self.is_known(&items, at.view)
                 })
             });
@@ -191,7 +212,11 @@ impl Generalizer<'_> {
     }
 
     /// Returns the reference to values whose origin was decided before.
-    pub(super) fn origin(&self, values: &[&Value], view: &View) -> Option<planwright_core::plan::Reference> {
+    pub(super) fn origin(
+        &self,
+        values: &[&Value],
+        view: &View,
+    ) -> Option<planwright_core::plan::Reference> {
         let found = self.origins.iter().find(|origin| {
             let fits = view.present.iter().zip(values).all(|(trace, value)| {
                 matches!(origin.values.get(*trace), Some(Some(known)) if known == *value)
@@ -235,14 +260,24 @@ impl Generalizer<'_> {
         })
     }
 
-    pub(super) fn place_reference(&self, place: &PlaceInAnswer) -> Option<planwright_core::plan::Reference> {
+    pub(super) fn place_reference(
+        &self,
+        place: &PlaceInAnswer,
+    ) -> Option<planwright_core::plan::Reference> {
         let step = self.known.steps.get(place.step)?;
         references::of_place(&step.id, place)
     }
 
     fn place_text(&self, place: &PlaceInAnswer) -> String {
-        let id = self.known.steps.get(place.step).map_or("", |step| step.id.as_str());
-        format!("{id}{}", planwright_core::expression::print_path(&place.path))
+        let id = self
+            .known
+            .steps
+            .get(place.step)
+            .map_or("", |step| step.id.as_str());
+        format!(
+            "{id}{}",
+            planwright_core::expression::print_path(&place.path)
+        )
     }
 }
 
@@ -264,7 +299,8 @@ fn is_scalar(value: &Value) -> bool {
 
 /// Words that are frequent as values, whatever they mean.
 const COMMON: [&str; 16] = [
-    "true", "false", "yes", "no", "null", "none", "asc", "desc", "all", "any", "open", "closed", "done", "default", "auto", "other",
+    "true", "false", "yes", "no", "null", "none", "asc", "desc", "all", "any", "open", "closed",
+    "done", "default", "auto", "other",
 ];
 
 /// Returns true if a value is so rare that an equal one in an earlier answer is the same one.
@@ -302,8 +338,12 @@ fn says(request: &str, value: &Value) -> bool {
     let is_border = |sign: Option<char>| !sign.is_some_and(char::is_alphanumeric);
     !wanted.is_empty()
         && request.match_indices(&wanted).any(|(start, found)| {
-            let before = request.get(..start).and_then(|text| text.chars().next_back());
-            let after = request.get(start + found.len()..).and_then(|text| text.chars().next());
+            let before = request
+                .get(..start)
+                .and_then(|text| text.chars().next_back());
+            let after = request
+                .get(start + found.len()..)
+                .and_then(|text| text.chars().next());
             is_border(before) && is_border(after)
         })
 }

@@ -18,7 +18,10 @@ pub(super) fn clean(
         match &call.answer {
             Answer::Output(_) => calls.push(call.clone()),
             Answer::Missing => {
-                let message = format!("`{name}` has no answer to the call {} of `{tool}`", index + 1);
+                let message = format!(
+                    "`{name}` has no answer to the call {} of `{tool}`",
+                    index + 1
+                );
                 findings.push(Finding::new(FindingKind::MissingAnswer, message));
                 calls.push(call.clone());
             }
@@ -34,9 +37,15 @@ pub(super) fn clean(
                     FindingKind::FailedCall
                 };
                 let message = if is_repeated {
-                    format!("the call {} of `{tool}` in `{name}` failed and was repeated with success, so it is left out", index + 1)
+                    format!(
+                        "the call {} of `{tool}` in `{name}` failed and was repeated with success, so it is left out",
+                        index + 1
+                    )
                 } else {
-                    format!("the call {} of `{tool}` in `{name}` failed, so it is left out", index + 1)
+                    format!(
+                        "the call {} of `{tool}` in `{name}` failed, so it is left out",
+                        index + 1
+                    )
                 };
                 findings.push(Finding::new(kind, message));
             }

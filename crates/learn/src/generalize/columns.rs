@@ -56,12 +56,16 @@ pub(super) fn align(traces: &[Vec<TracedCall>]) -> Vec<Column> {
         let ends = pairs.into_iter().map(Some).chain([None]);
         for pair in ends {
             let (until_old, until_new) = pair.unwrap_or((usize::MAX, usize::MAX));
-            while next_old < until_old && let Some(mut column) = old.next() {
+            while next_old < until_old
+                && let Some(mut column) = old.next()
+            {
                 column.calls.push(None);
                 aligned.push(column);
                 next_old += 1;
             }
-            while next_new < until_new && let Some((tool, calls)) = new.next() {
+            while next_new < until_new
+                && let Some((tool, calls)) = new.next()
+            {
                 let mut all = vec![None; number];
                 all.push(Some(calls));
                 aligned.push(Column { tool, calls: all });
@@ -110,7 +114,11 @@ fn common(columns: &[Column], groups: &[(Arc<str>, Vec<usize>)]) -> Vec<(usize, 
     }
     let mut lengths = vec![vec![0_usize; width + 1]; rows + 1];
     let at = |lengths: &[Vec<usize>], i: usize, j: usize| {
-        lengths.get(i).and_then(|row| row.get(j)).copied().unwrap_or(0)
+        lengths
+            .get(i)
+            .and_then(|row| row.get(j))
+            .copied()
+            .unwrap_or(0)
     };
     for i in (0..rows).rev() {
         for j in (0..width).rev() {

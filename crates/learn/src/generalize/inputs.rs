@@ -102,7 +102,13 @@ pub(super) fn free_name(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
 pub(super) fn identifier(text: &str) -> String {
     let mut name: String = text
         .chars()
-        .map(|sign| if sign.is_ascii_alphanumeric() { sign } else { '_' })
+        .map(|sign| {
+            if sign.is_ascii_alphanumeric() {
+                sign
+            } else {
+                '_'
+            }
+        })
         .collect();
     if !name.starts_with(|sign: char| sign.is_ascii_alphabetic()) {
         name.insert_str(0, "value_");

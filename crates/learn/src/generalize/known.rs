@@ -117,7 +117,10 @@ impl KnownAnswers {
         let (Some(first), Some(value)) = (view.present.first(), values.first()) else {
             return places;
         };
-        let found = self.index.get(*first).and_then(|index| index.get(&value.to_json()));
+        let found = self
+            .index
+            .get(*first)
+            .and_then(|index| index.get(&value.to_json()));
         for (step, path) in found.into_iter().flatten() {
             let fits = view.present.iter().zip(values).all(|(trace, value)| {
                 let answer = self.answer(*step, *trace);
@@ -183,7 +186,10 @@ impl KnownAnswers {
 
     /// Returns the lists of earlier answers with the numbers of items `counts`, one for each trace of `view`.
     pub(super) fn lists(&self, counts: &[usize], view: &View) -> Vec<(usize, Path)> {
-        let lists = view.present.first().and_then(|first| self.lists.get(*first));
+        let lists = view
+            .present
+            .first()
+            .and_then(|first| self.lists.get(*first));
         let has_counts = |step: usize, path: &Path| {
             view.present.iter().zip(counts).all(|(trace, count)| {
                 let answer = self.answer(step, *trace);
@@ -201,7 +207,10 @@ impl KnownAnswers {
 
     /// Calls `visit` with each text of the answers in the first trace of `view`, with its place.
     pub(super) fn each_text(&self, view: &View, visit: &mut dyn FnMut(&str)) {
-        let index = view.present.first().and_then(|first| self.index.get(*first));
+        let index = view
+            .present
+            .first()
+            .and_then(|first| self.index.get(*first));
         for json in index.into_iter().flat_map(HashMap::keys) {
             if json.starts_with('"')
                 && let Ok(Value::Text(text)) = Value::from_tool_json(json)
@@ -270,7 +279,8 @@ fn projections(items: &[Value]) -> Vec<(Path, Value)> {
     first
         .keys()
         .filter_map(|key| {
-            let parts: Option<Vec<Value>> = items.iter().map(|item| item.get(key).cloned()).collect();
+            let parts: Option<Vec<Value>> =
+                items.iter().map(|item| item.get(key).cloned()).collect();
             Some((vec![Segment::Key(key.clone())], Value::from(parts?)))
         })
         .collect()

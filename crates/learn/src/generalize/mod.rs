@@ -62,7 +62,10 @@ pub fn generalize(traces: &[Trace], catalog: &Catalog) -> LearnedPlan {
         .map(|trace| cleaning::clean(trace, catalog, &mut findings))
         .collect();
     let mut generalizer = Generalizer {
-        requests: traces.iter().map(|trace| trace.request.as_deref()).collect(),
+        requests: traces
+            .iter()
+            .map(|trace| trace.request.as_deref())
+            .collect(),
         catalog,
         known: KnownAnswers::new(traces.len()),
         inputs: Vec::new(),
@@ -110,7 +113,7 @@ struct Origin {
     step: Option<usize>,
 }
 
-impl Generalizer<'_> {
+impl<'a> Generalizer<'a> {
     /// Adds the steps of a column.
     fn add_column(&mut self, column: &Column) {
         let present = column.present();
@@ -171,7 +174,9 @@ impl Generalizer<'_> {
         let calls: Vec<Vec<&TracedCall>> = traces
             .map(|(trace, positions)| {
                 let positions = positions.iter().flatten();
-                positions.filter_map(|position| trace.get(*position)).collect()
+                positions
+                    .filter_map(|position| trace.get(*position))
+                    .collect()
             })
             .collect();
         self.known.add(KnownStep {
@@ -190,12 +195,17 @@ impl Generalizer<'_> {
     }
 
     /// Returns the calls of a column in each trace that has them.
-    fn calls_of(&self, column: &Column) -> Vec<Vec<&TracedCall>> {
-        let traces = self.calls.iter().zip(&column.calls);
+    fn calls_of(&self, column: &Column) -> Vec<Vec<&'a TracedCall>> {
+        let calls = self.calls;
+        let traces = calls.iter().zip(&column.calls);
         traces
             .filter_map(|(trace, positions)| {
                 let positions = positions.as_ref()?.iter();
-                Some(positions.filter_map(|position| trace.get(*position)).collect())
+                Some(
+                    positions
+                        .filter_map(|position| trace.get(*position))
+                        .collect(),
+                )
             })
             .collect()
     }
@@ -233,7 +243,10 @@ impl Generalizer<'_> {
         let name = inputs::identifier(if name.is_empty() { step.as_str() } else { name });
         let is_taken = |name: &str| self.inputs.iter().any(|input| *input.name == *name);
         let name = if is_taken(&name) {
-            inputs::free_name(&format!("{}_{name}", inputs::identifier(step.as_str())), is_taken)
+            inputs::free_name(
+                &format!("{}_{name}", inputs::identifier(step.as_str())),
+                is_taken,
+            )
         } else {
             name
         };

@@ -40,11 +40,14 @@ pub(super) fn ordered(mut steps: Vec<Step>, catalog: &Catalog) -> Vec<Step> {
             waits.insert(source);
             waits.extend(before.get(source).into_iter().flatten());
         }
-        let Some(own) = effects.get(index) else { continue };
+        let Some(own) = effects.get(index) else {
+            continue;
+        };
         // The nearest ones first, since they wait for those before them.
         for (earlier, other) in effects.iter().enumerate().take(index).rev() {
             let same_server = own.server.is_none() || own.server == other.server;
-            let is_ordered = (own.changes && other.changes) || ((own.changes || other.changes) && same_server);
+            let is_ordered =
+                (own.changes && other.changes) || ((own.changes || other.changes) && same_server);
             if is_ordered && !waits.contains(&earlier) {
                 if let Some(id) = ids.get(earlier) {
                     step.after.push(Name {
@@ -70,7 +73,9 @@ pub(super) fn ordered(mut steps: Vec<Step>, catalog: &Catalog) -> Vec<Step> {
 /// Returns the steps whose data a step reads.
 fn sources(step: &Step) -> Vec<StepId> {
     let for_each = step.for_each.as_ref().map(|for_each| &for_each.over);
-    let nodes = std::iter::once(&step.args).chain(step.when.as_ref()).chain(for_each);
+    let nodes = std::iter::once(&step.args)
+        .chain(step.when.as_ref())
+        .chain(for_each);
     let mut found = Vec::new();
     for node in nodes {
         Node::each_reference(node, &mut |reference| {

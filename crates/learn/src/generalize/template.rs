@@ -3,11 +3,15 @@
 use planwright_core::plan::{Node, NodeKind, Reference, TextPart};
 use planwright_core::{Place, Value};
 
-use super::arguments::{ArgumentPlace, is_distinctive};
 use super::Generalizer;
+use super::arguments::{ArgumentPlace, is_distinctive};
+use super::known::is_identifier;
 
 /// Minimum number of characters of a value inside of a text.
 const MIN_CHARS: usize = 4;
+
+/// Maximum number of different values inside of a text.
+const MAX_INSERTIONS: usize = 12;
 
 /// A value that may be inside of texts, with its text in each of them.
 pub(super) struct Insertion {
@@ -28,8 +32,12 @@ impl Generalizer<'_> {
                 .iter()
                 .map(|trace| Some(origin.values.get(*trace)?.as_ref()?.to_inserted_text()))
                 .collect();
-            let is_ready = origin.step.is_none_or(|step| step < self.known.steps.len());
-            if let Some(values) = values.filter(|_| is_ready) {
+            let is_clear = |values: &Vec<String>| {
+                origin.step.is_none()
+                    || texts.len() > 1
+                    || values.iter().all(|text| is_identifier(text))
+            };
+            if let Some(values) = values.filter(is_clear) {
                 insertions.push(Insertion {
                     reference: origin.reference.clone(),
                     texts: values,
@@ -38,12 +46,16 @@ impl Generalizer<'_> {
         }
         let mut inside = Vec::new();
         self.known.each_text(at.view, &mut |text| {
-            if text.chars().count() >= MIN_CHARS && text.len() < first.len() && first.contains(text) {
+            if text.chars().count() >= MIN_CHARS && text.len() < first.len() && first.contains(text)
+            {
                 inside.push(text.to_owned());
             }
         });
         for text in inside {
-            insertions.extend(self.insertion(at, &text, texts));
+            // In a single trace, a common word of two texts says nothing.
+            if texts.len() > 1 || is_identifier(&text) {
+                insertions.extend(self.insertion(at, &text, texts));
+            }
         }
         node(texts, insertions)
     }
@@ -67,14 +79,21 @@ impl Generalizer<'_> {
                 .iter()
                 .map(|trace| {
                     let answer = self.known.answer(place.step, *trace)?;
-                    planwright_core::path::read_path(answer, &place.path, planwright_core::plan::Missing::Fail).ok()
+                    planwright_core::path::read_path(
+                        answer,
+                        &place.path,
+                        planwright_core::plan::Missing::Fail,
+                    )
+                    .ok()
                 })
                 .collect();
             let values = values?;
             let all: Vec<&Value> = values.iter().collect();
             let found = self.known.places(&all, at.view).stable;
             let is_inside = values.iter().zip(texts).all(|(value, text)| {
-                value.as_text().is_some_and(|value| !value.is_empty() && text.contains(value))
+                value
+                    .as_text()
+                    .is_some_and(|value| !value.is_empty() && text.contains(value))
             });
             (is_inside && found.len() == 1).then_some(())?;
             let reference = self.place_reference(found.first()?)?;
@@ -98,9 +117,13 @@ pub(super) fn node(texts: &[&str], mut insertions: Vec<Insertion>) -> Option<Nod
     });
     let length = |insertion: &Insertion| insertion.texts.first().map_or(0, String::len);
     insertions.sort_by_key(|insertion| std::cmp::Reverse(length(insertion)));
+    // Splitting tries each order of them.
+    insertions.truncate(MAX_INSERTIONS);
     let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
     let parts = split(&texts, &insertions)?;
-    let has_reference = parts.iter().any(|part| matches!(part, TextPart::Reference(_)));
+    let has_reference = parts
+        .iter()
+        .any(|part| matches!(part, TextPart::Reference(_)));
     has_reference.then(|| Node {
         kind: NodeKind::Text(parts),
         place: Place::NOWHERE,
@@ -117,8 +140,14 @@ fn split(texts: &[String], insertions: &[Insertion]) -> Option<Vec<TextPart>> {
             .map(|(text, inside)| text.split_once(&**inside))
             .collect();
         let Some(halves) = halves else { continue };
-        let before: Vec<String> = halves.iter().map(|(before, _)| (*before).to_owned()).collect();
-        let after: Vec<String> = halves.iter().map(|(_, after)| (*after).to_owned()).collect();
+        let before: Vec<String> = halves
+            .iter()
+            .map(|(before, _)| (*before).to_owned())
+            .collect();
+        let after: Vec<String> = halves
+            .iter()
+            .map(|(_, after)| (*after).to_owned())
+            .collect();
         let rest = insertions.get(index..)?;
         if let (Some(mut parts), Some(after)) = (split(&before, rest), split(&after, rest)) {
             parts.push(TextPart::Reference(insertion.reference.clone()));

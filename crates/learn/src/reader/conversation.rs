@@ -111,11 +111,7 @@ fn each_list<'a>(document: &'a Value, messages: &mut Vec<&'a Value>) {
                 }
             }
         }
-        Value::Object(_)
-        | Value::Null
-        | Value::Bool(_)
-        | Value::Number(_)
-        | Value::Text(_) => {}
+        Value::Object(_) | Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => {}
     }
 }
 

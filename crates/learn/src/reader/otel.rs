@@ -69,8 +69,24 @@ fn add_spans<'a>(value: &'a Value, spans: &mut Vec<Span<'a>>) {
                     spans.push(Span {
                         span: value,
                         attributes,
-                        started: time(value, &["startTimeUnixNano", "start_time_unix_nano", "startTime", "start_time"]),
-                        ended: time(value, &["endTimeUnixNano", "end_time_unix_nano", "endTime", "end_time"]),
+                        started: time(
+                            value,
+                            &[
+                                "startTimeUnixNano",
+                                "start_time_unix_nano",
+                                "startTime",
+                                "start_time",
+                            ],
+                        ),
+                        ended: time(
+                            value,
+                            &[
+                                "endTimeUnixNano",
+                                "end_time_unix_nano",
+                                "endTime",
+                                "end_time",
+                            ],
+                        ),
                     });
                 }
             }
@@ -101,13 +117,17 @@ fn any_value(value: &Value) -> Value {
     };
     match (&**kind, inner) {
         // 64-bit integers are texts in JSON.
-        ("intValue", Value::Text(text)) => text.parse::<i64>().map_or_else(|_| inner.clone(), Value::from),
+        ("intValue", Value::Text(text)) => text
+            .parse::<i64>()
+            .map_or_else(|_| inner.clone(), Value::from),
         ("kvlistValue", list) => attributes_of(list.get("values").unwrap_or(&Value::Null)).into(),
         ("arrayValue", list) => {
             let items = list.get("values").and_then(Value::as_list);
             Value::list(items.unwrap_or_default().iter().map(any_value))
         }
-        ("stringValue" | "boolValue" | "intValue" | "doubleValue" | "bytesValue", inner) => inner.clone(),
+        ("stringValue" | "boolValue" | "intValue" | "doubleValue" | "bytesValue", inner) => {
+            inner.clone()
+        }
         _ => value.clone(),
     }
 }
@@ -125,7 +145,11 @@ fn time(span: &Value, names: &[&str]) -> u64 {
 /// Returns the digits of a date such as `2026-11-21T09:00:00.123456Z` as one number, which orders dates of the same form.
 fn digits(text: &str) -> u64 {
     const DIGITS: usize = 19;
-    let digits: String = text.chars().filter(char::is_ascii_digit).take(DIGITS).collect();
+    let digits: String = text
+        .chars()
+        .filter(char::is_ascii_digit)
+        .take(DIGITS)
+        .collect();
     format!("{digits:0<DIGITS$}").parse().unwrap_or(0)
 }
 
@@ -145,7 +169,8 @@ fn answer(span: &Span<'_>) -> Answer {
         None => false,
     };
     if is_error || span.attributes.contains_key(ERROR) {
-        let message = status.and_then(|status| status.get("message").or_else(|| status.get("description")));
+        let message =
+            status.and_then(|status| status.get("message").or_else(|| status.get("description")));
         let message = message.or_else(|| span.attributes.get(ERROR));
         return Answer::Failed(message.map(Value::to_inserted_text).unwrap_or_default());
     }
@@ -163,6 +188,7 @@ fn request(messages: &Value) -> Option<String> {
         other => other.clone(),
     };
     let mut messages = parsed.as_list()?.iter();
-    let user = messages.find(|message| message.get("role").and_then(Value::as_text) == Some("user"))?;
+    let user =
+        messages.find(|message| message.get("role").and_then(Value::as_text) == Some("user"))?;
     super::conversation::text_of(user.get("parts").or_else(|| user.get("content")))
 }
