@@ -66,7 +66,6 @@ pub fn generalize(traces: &[Trace], catalog: &Catalog) -> LearnedPlan {
             .iter()
             .map(|trace| trace.request.as_deref())
             .collect(),
-        catalog,
         known: KnownAnswers::new(traces.len()),
         inputs: Vec::new(),
         origins: Vec::new(),
@@ -95,7 +94,6 @@ pub fn generalize(traces: &[Trace], catalog: &Catalog) -> LearnedPlan {
 /// The state of a generalization.
 struct Generalizer<'a> {
     requests: Vec<Option<&'a str>>,
-    catalog: &'a Catalog,
     known: KnownAnswers,
     inputs: Vec<LearnedInput>,
     /// The values whose origin is decided.
