@@ -13,6 +13,9 @@ use super::known::{PlaceInAnswer, each_part, scalars};
 use super::template::Insertion;
 use super::{Generalizer, inputs, references, template};
 
+/// Minimum number of characters of a part of an item inside of a text. Several items agree, so it may be short.
+const MIN_ITEM_CHARS: usize = 2;
+
 /// The calls of a loop in each trace that has them, as their arguments.
 type Rounds = Vec<Vec<Object>>;
 
@@ -324,5 +327,5 @@ fn item_node(rounds: &Rounds, lists: &[Value], name: &str) -> Option<Node> {
             texts: texts?,
         })
     });
-    template::node(&texts?, insertions.collect())
+    template::node(&texts?, insertions.collect(), MIN_ITEM_CHARS)
 }

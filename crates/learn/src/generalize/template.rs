@@ -57,7 +57,7 @@ impl Generalizer<'_> {
                 insertions.extend(self.insertion(at, &text, texts));
             }
         }
-        node(texts, insertions)
+        node(texts, insertions, MIN_CHARS)
     }
 
     /// Returns the insertion of the earlier answer that has `text` in the first trace, if one place of it fits all traces.
@@ -109,11 +109,15 @@ impl Generalizer<'_> {
     }
 }
 
-/// Returns the node of texts with insertions, the longest ones first.
-pub(super) fn node(texts: &[&str], mut insertions: Vec<Insertion>) -> Option<Node> {
+/// Returns the node of texts with insertions of at least `min_chars` characters, the longest ones first.
+pub(super) fn node(
+    texts: &[&str],
+    mut insertions: Vec<Insertion>,
+    min_chars: usize,
+) -> Option<Node> {
     insertions.retain(|insertion| {
         let mut pairs = insertion.texts.iter().zip(texts);
-        pairs.all(|(inside, text)| inside.chars().count() >= MIN_CHARS && text.contains(&**inside))
+        pairs.all(|(inside, text)| inside.chars().count() >= min_chars && text.contains(&**inside))
     });
     let length = |insertion: &Insertion| insertion.texts.first().map_or(0, String::len);
     insertions.sort_by_key(|insertion| std::cmp::Reverse(length(insertion)));
