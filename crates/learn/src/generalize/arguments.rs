@@ -127,12 +127,15 @@ impl Generalizer<'_> {
             return None;
         }
         let places = self.known.places(values, at.view);
-        match (places.stable.as_slice(), &places.positional) {
-            ([], None) => None,
-            ([], Some(place)) => {
-                if is_same && several || !is_scalar(first) {
+        match (places.stable.as_slice(), places.positional.first()) {
+            ([], positional) => {
+                if !several || is_same || !is_scalar(first) {
                     return None;
                 }
+                if let Some(reference) = self.selection(at, values) {
+                    return Some(references::node(reference));
+                }
+                let place = positional?;
                 let message = format!(
                     "`{}` is the item of a list at `{}`, which another trace may have at another position",
                     shown(first),
@@ -253,7 +256,7 @@ impl Generalizer<'_> {
     }
 
     /// Returns true if the request of each trace says the value.
-    fn is_said(&self, values: &[&Value], view: &View) -> bool {
+    pub(super) fn is_said(&self, values: &[&Value], view: &View) -> bool {
         view.present.iter().zip(values).all(|(trace, value)| {
             let request = self.requests.get(*trace).copied().flatten();
             request.is_some_and(|request| says(request, value))

@@ -26,9 +26,10 @@ pub(super) fn clean(
                 calls.push(call.clone());
             }
             Answer::Failed(_) => {
+                // Other arguments may be another attempt, or other work.
                 let later = trace.calls.iter().skip(index + 1);
                 let is_repeated = later
-                    .filter(|later| later.tool == *tool)
+                    .filter(|later| later.tool == *tool && later.args == call.args)
                     .any(|later| later.answer.output().is_some());
                 // The failed call of a tool that only reads has changed nothing.
                 let kind = if is_repeated || is_read_only(catalog, tool) {

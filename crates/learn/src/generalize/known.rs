@@ -9,6 +9,9 @@ use planwright_core::{StepId, Value};
 /// Maximum number of parts of an answer that are searched.
 const MAX_PARTS: usize = 50_000;
 
+/// Maximum number of places that depend on a position.
+const MAX_POSITIONAL: usize = 16;
+
 /// Maximum depth of a path.
 const MAX_DEPTH: usize = 12;
 
@@ -41,8 +44,8 @@ pub(super) struct PlaceInAnswer {
 pub(super) struct Places {
     /// The places that do not depend on the position in a list.
     pub(super) stable: Vec<PlaceInAnswer>,
-    /// A place that depends on the position in a list.
-    pub(super) positional: Option<PlaceInAnswer>,
+    /// Some places that depend on the position in a list.
+    pub(super) positional: Vec<PlaceInAnswer>,
 }
 
 /// The view of a call on the answers: the traces that have it, and its round in each of them.
@@ -98,7 +101,7 @@ impl KnownAnswers {
     }
 
     /// Returns true if the step has answered before the call in all traces that have the call.
-    fn precedes(&self, step: usize, view: &View) -> bool {
+    pub(super) fn precedes(&self, step: usize, view: &View) -> bool {
         self.steps.get(step).is_some_and(|known| {
             view.present.iter().zip(&view.rounds).all(|(trace, round)| {
                 matches!(known.rounds.get(*trace), Some(Some(before)) if before < round)
@@ -145,9 +148,10 @@ impl KnownAnswers {
             match self.position(*step, path, view) {
                 Position::Stable => places.stable.push(place(None)),
                 Position::Only(at) => places.stable.push(place(Some(at))),
-                Position::Item => {
-                    places.positional.get_or_insert_with(|| place(None));
+                Position::Item if places.positional.len() < MAX_POSITIONAL => {
+                    places.positional.push(place(None));
                 }
+                Position::Item => {}
             }
         }
         if places.stable.iter().any(|place| !place.is_echo) {

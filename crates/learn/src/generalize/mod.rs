@@ -10,6 +10,7 @@ mod known;
 mod loops;
 mod order;
 mod references;
+mod selection;
 mod template;
 
 use std::sync::Arc;

@@ -158,6 +158,30 @@ fn an_item_among_several_is_an_input() {
 }
 
 #[test]
+fn the_item_that_the_request_names_is_selected() {
+    let named = |request: &str, items: &str, user: &str| Trace {
+        request: Some(request.to_owned()),
+        ..trace(&[
+            ("find", "{}", items),
+            ("change", &format!(r#"{{"user": "{user}"}}"#), "1"),
+        ])
+    };
+    let traces = [
+        named(
+            "Change Ana Ruiz, please",
+            r#"{"users": [{"id": "ab-771", "name": "Ana Ruiz"}, {"id": "ab-100", "name": "Tom Berg"}]}"#,
+            "ab-771",
+        ),
+        named(
+            "Change Eva Dahl",
+            r#"{"users": [{"id": "ab-204", "name": "Per Holm"}, {"id": "ab-305", "name": "Eva Dahl"}]}"#,
+            "ab-305",
+        ),
+    ];
+    insta::assert_snapshot!(learned(traces.to_vec(), &["find", "change"]));
+}
+
+#[test]
 fn common_values_are_never_references() {
     for (one, other) in [
         ("true", "false"),
