@@ -104,7 +104,7 @@ def field_names(model, seen):
             for text in value.get("enum", ()):
                 seen.update(tokens([str(text)]))
             if isinstance(value.get("const"), str):
-                seen.add(value["const"])
+                seen.update(tokens([value["const"]]))
             for inner in value.values():
                 walk(inner)
         elif isinstance(value, list):

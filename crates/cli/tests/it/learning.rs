@@ -231,7 +231,7 @@ fn stored_and_exported_runs_are_traces() {
     assert_eq!(recurring["recurring"][0]["count"], 2);
     assert_eq!(
         recurring["recurring"][0]["tools"],
-        json!(["simulated.find", "simulated.change"])
+        json!(["find", "change"])
     );
 }
 

@@ -23,8 +23,6 @@ type Rounds = Vec<Vec<Object>>;
 struct LoopArguments {
     items: Vec<(Arc<str>, Node)>,
     others: Vec<Arc<str>>,
-    /// True if the calls that gave the list have the same values as arguments.
-    is_echo: bool,
 }
 
 impl Generalizer<'_> {
@@ -38,7 +36,7 @@ impl Generalizer<'_> {
             return false;
         }
         let view = self.view(column);
-        let mut found: Vec<(usize, Path, LoopArguments)> = Vec::new();
+        let mut found: Vec<(bool, usize, Path, LoopArguments)> = Vec::new();
         for (step, path) in self.known.lists(&counts, &view) {
             let lists: Option<Vec<Value>> = view
                 .present
@@ -55,22 +53,16 @@ impl Generalizer<'_> {
                 used.iter()
                     .all(|value| all.clone().any(|given| given == value))
             });
-            if let Some(lists) = lists
-                && let Some((items, others)) = item_arguments(&rounds, &lists)
-            {
-                let arguments = LoopArguments {
-                    items,
-                    others,
-                    is_echo,
-                };
-                found.push((step, path, arguments));
+            if let Some(arguments) = lists.and_then(|lists| item_arguments(&rounds, &lists)) {
+                found.push((is_echo, step, path, arguments));
             }
         }
-        if found.iter().any(|(.., arguments)| !arguments.is_echo) {
-            found.retain(|(.., arguments)| !arguments.is_echo);
+        // A list that repeats the values of an earlier one is not their origin.
+        if found.iter().any(|(is_echo, ..)| !is_echo) {
+            found.retain(|(is_echo, ..)| !is_echo);
         }
         let several = found.len() > 1;
-        let Some((step, path, arguments)) = found.into_iter().next() else {
+        let Some((_, step, path, arguments)) = found.into_iter().next() else {
             return false;
         };
         let id = self.free_id(&column.tool);
@@ -263,10 +255,7 @@ fn names_of(rounds: &Rounds) -> Vec<Arc<str>> {
 
 /// Returns the nodes of the arguments that follow from the items of `lists`, and the names of the others, which are constant within each
 /// trace. Returns `None` if an argument is neither, or if none follows from the items.
-fn item_arguments(
-    rounds: &Rounds,
-    lists: &[Value],
-) -> Option<(Vec<(Arc<str>, Node)>, Vec<Arc<str>>)> {
+fn item_arguments(rounds: &Rounds, lists: &[Value]) -> Option<LoopArguments> {
     let mut items = Vec::new();
     let mut others = Vec::new();
     for name in names_of(rounds) {
@@ -281,7 +270,7 @@ fn item_arguments(
         let node = item_node(rounds, lists, &name)?;
         items.push((name, node));
     }
-    (!items.is_empty()).then_some((items, others))
+    (!items.is_empty()).then_some(LoopArguments { items, others })
 }
 
 /// Returns the node of an argument that follows from the item of each round: a part of it, or a text with parts inside.

@@ -15,9 +15,15 @@ const RESULT: &str = "gen_ai.tool.call.result";
 const INPUT: &str = "gen_ai.input.messages";
 const ERROR: &str = "error.type";
 
+/// Nanoseconds of a millisecond.
+const MILLISECOND: u64 = 1_000_000;
+
+/// A trace that is being read, and the end and the round of each of its calls.
+type OpenTrace = (Trace, Vec<(u64, usize)>);
+
 /// A span with its attributes as an object.
 struct Span<'a> {
-    span: &'a Value,
+    value: &'a Value,
     attributes: Object,
     started: u64,
     ended: u64,
@@ -31,9 +37,9 @@ pub(super) fn read(documents: &[Value]) -> Result<Vec<Trace>, ReadError> {
     }
     // The order of export is that of the ends.
     spans.sort_by_key(|span: &Span<'_>| span.started);
-    let mut traces: IndexMap<Arc<str>, (Trace, Vec<(u64, usize)>)> = IndexMap::new();
+    let mut traces: IndexMap<Arc<str>, OpenTrace> = IndexMap::new();
     for span in &spans {
-        let (trace, ends) = traces.entry(trace_id(span.span)).or_default();
+        let (trace, ends) = traces.entry(trace_id(span.value)).or_default();
         if let Some(Value::Text(tool)) = span.attributes.get(TOOL) {
             // A call may depend on each one that had ended before.
             let rounds = ends.iter().filter(|(end, _)| *end <= span.started);
@@ -45,7 +51,6 @@ pub(super) fn read(documents: &[Value]) -> Result<Vec<Trace>, ReadError> {
                 answer: answer(span),
                 round,
             });
-            const MILLISECOND: u64 = 1_000_000;
             trace.ended_unix_ms = trace.ended_unix_ms.max(Some(span.ended / MILLISECOND));
         } else if trace.request.is_none() {
             trace.request = span.attributes.get(INPUT).and_then(request);
@@ -67,7 +72,7 @@ fn add_spans<'a>(value: &'a Value, spans: &mut Vec<Span<'a>>) {
                 let attributes = attributes_of(attributes);
                 if attributes.keys().any(|key| key.starts_with("gen_ai.")) {
                     spans.push(Span {
-                        span: value,
+                        value,
                         attributes,
                         started: time(
                             value,
@@ -161,7 +166,7 @@ fn trace_id(span: &Value) -> Arc<str> {
 }
 
 fn answer(span: &Span<'_>) -> Answer {
-    let status = span.span.get("status");
+    let status = span.value.get("status");
     let code = status.and_then(|status| status.get("code").or_else(|| status.get("status_code")));
     let is_error = match code {
         Some(Value::Text(text)) => text.ends_with("ERROR"),

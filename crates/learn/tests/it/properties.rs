@@ -6,7 +6,7 @@ use planwright_core::check::{CheckContext, check};
 use planwright_core::{Catalog, Object, Value};
 use planwright_engine::{Engine, RunId};
 use planwright_learn::replay::RecordedAnswers;
-use planwright_learn::{Trace, generalize};
+use planwright_learn::{Trace, TraceFormat, generalize, read};
 use proptest::prelude::*;
 
 use crate::plans::{catalog, trace};
@@ -71,8 +71,36 @@ fn runs_the_same_calls(traces: &[Trace], other: &Trace, inputs: &Object, catalog
     );
 }
 
+const GOLDEN: [&str; 4] = [
+    include_str!("../golden/openai-refund.json"),
+    include_str!("../golden/openai-responses.json"),
+    include_str!("../golden/anthropic-close.json"),
+    include_str!("../golden/otel-check-in.json"),
+];
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn damaged_traces_are_read_or_refused(
+        golden in 0..GOLDEN.len(),
+        replacements in prop::collection::vec((any::<prop::sample::Index>(), r#"[\[\]{}",:0-9a-z]{0,6}"#), 1..6),
+    ) {
+        let mut text: Vec<char> = GOLDEN[golden].chars().collect();
+        for (at, new) in replacements {
+            let at = at.index(text.len());
+            let end = text.len().min(at + new.len().max(1));
+            text.splice(at..end, new.chars());
+        }
+        let text: String = text.into_iter().collect();
+        let catalog = Catalog::new();
+        for format in TraceFormat::ALL {
+            if let Ok(traces) = read("damaged", &text, format) {
+                let learned = generalize(&traces, &catalog);
+                prop_assert_eq!(learned.calls.len(), traces.len());
+            }
+        }
+    }
 
     #[test]
     fn other_inputs_lead_to_the_same_calls(
