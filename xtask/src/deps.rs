@@ -258,6 +258,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
         "tokio",
         &[
             "planwright-engine",
+            "planwright-learn",
             "planwright-mcp",
             "planwright-planner",
             "planwright-postgres",

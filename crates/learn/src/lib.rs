@@ -39,4 +39,4 @@ pub mod recurrence;
 
 pub use generalize::{Finding, FindingKind, LearnedInput, LearnedPlan, generalize};
 pub use reader::{ReadError, TraceFormat, read};
-pub use trace::{Answer, Trace, TracedCall};
+pub use trace::{Trace, TraceAnswer, TracedCall};

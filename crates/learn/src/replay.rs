@@ -11,7 +11,7 @@ use crate::trace::{TracedCall, find_tool};
 
 /// A backend that answers the calls of a trace, each once, by tool and exact arguments.
 #[derive(Clone, Debug)]
-pub struct RecordedAnswers(Arc<Mutex<Replay>>);
+pub struct TraceBackend(Arc<Mutex<Replay>>);
 
 #[derive(Debug, Default)]
 struct Replay {
@@ -42,7 +42,7 @@ pub struct CallDifference {
 
 /// The comparison of a run over recorded answers with its trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct ReplayReport {
+pub struct TraceComparison {
     /// The number of calls that the plan and the trace make.
     pub same: usize,
     /// The calls of the trace that the plan does not make.
@@ -53,14 +53,14 @@ pub struct ReplayReport {
     pub reordered: Vec<CallDifference>,
 }
 
-impl ReplayReport {
+impl TraceComparison {
     /// Returns true if the plan made the calls of the trace, those that change something in the same order.
     pub fn is_same(&self) -> bool {
         self.missing.is_empty() && self.additional.is_empty() && self.reordered.is_empty()
     }
 }
 
-impl RecordedAnswers {
+impl TraceBackend {
     /// The answers to `calls`, whose tools are those of `catalog`. Calls of other tools are never answered.
     pub fn new(calls: &[TracedCall], catalog: &Catalog) -> Self {
         let recorded = calls.iter().map(|call| {
@@ -85,7 +85,7 @@ impl RecordedAnswers {
     }
 
     /// Compares the calls so far with the trace.
-    pub fn report(&self) -> ReplayReport {
+    pub fn report(&self) -> TraceComparison {
         let replay = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let difference = |call: &RecordedCall| CallDifference {
             tool: format!("{}.{}", call.server, call.tool),
@@ -103,7 +103,7 @@ impl RecordedAnswers {
             }
             last = last.max(Some(position));
         }
-        ReplayReport {
+        TraceComparison {
             same: replay.made.len(),
             missing: replay
                 .recorded
@@ -142,7 +142,7 @@ impl RecordedAnswers {
     }
 }
 
-impl ToolBackend for RecordedAnswers {
+impl ToolBackend for TraceBackend {
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         async move { self.answer(&call.tool, &call.args) }.boxed()
     }

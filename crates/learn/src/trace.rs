@@ -25,14 +25,14 @@ pub struct TracedCall {
     /// The arguments, an object.
     pub args: Value,
     /// The answer.
-    pub answer: Answer,
+    pub answer: TraceAnswer,
     /// The number of the round in which the call was made. No call can depend on another one of its round.
     pub round: usize,
 }
 
 /// The answer to a call.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Answer {
+pub enum TraceAnswer {
     /// The output of a successful call.
     Output(Value),
     /// The message of a failed call.
@@ -41,7 +41,7 @@ pub enum Answer {
     Missing,
 }
 
-impl Answer {
+impl TraceAnswer {
     /// Reads the text of a successful call as the engine reads the text of a tool: a JSON object or list is a value, any other
     /// text stays text.
     pub fn of_text(text: &str) -> Self {
@@ -66,7 +66,7 @@ impl Trace {
             match find_tool(catalog, &call.tool) {
                 Some(tool) => {
                     call.tool = catalog.shortest_name(&tool).into();
-                    if let Answer::Output(value) = &mut call.answer {
+                    if let TraceAnswer::Output(value) = &mut call.answer {
                         wrap(value, &tool);
                     }
                 }

@@ -11,7 +11,7 @@ use planwright::dialects::{self, ReadOptions};
 use planwright::engine::approval::{Always, Decision};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::service::Tools;
-use planwright_learn::replay::{RecordedAnswers, ReplayReport};
+use planwright_learn::replay::{TraceBackend, TraceComparison};
 use planwright_learn::{LearnedPlan, Trace, generalize};
 
 use super::report::LearnV1;
@@ -75,7 +75,7 @@ pub(crate) async fn learn(
             checked = Some(loaded);
         }
         replays.push(if is_sound {
-            replay(load(inputs), RecordedAnswers::new(calls, catalog), catalog).await?
+            replay(load(inputs), TraceBackend::new(calls, catalog), catalog).await?
         } else {
             None
         });
@@ -128,9 +128,9 @@ pub(crate) async fn learn(
 /// Runs a plan over recorded answers; `None` if it does not run. Nothing is called, so it needs no consent.
 async fn replay(
     loaded: LoadedPlan,
-    answers: RecordedAnswers,
+    answers: TraceBackend,
     catalog: &Catalog,
-) -> Result<Option<ReplayReport>, CommandError> {
+) -> Result<Option<TraceComparison>, CommandError> {
     let service = Planwright::over(Tools {
         catalog: Arc::new(catalog.clone()),
         backend: Arc::new(answers.clone()),

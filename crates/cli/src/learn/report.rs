@@ -2,7 +2,7 @@
 
 use planwright::core::{Diagnostic, Value};
 use planwright::terminal_text::one_line;
-use planwright_learn::replay::{CallDifference, ReplayReport};
+use planwright_learn::replay::{CallDifference, TraceComparison};
 use planwright_learn::{Finding, LearnedPlan};
 use serde::Serialize;
 
@@ -51,7 +51,7 @@ struct LearnTraceV1<'a> {
     name: &'a str,
     calls: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
-    replay: Option<&'a ReplayReport>,
+    replay: Option<&'a TraceComparison>,
 }
 
 impl<'a> LearnV1<'a> {
@@ -59,7 +59,7 @@ impl<'a> LearnV1<'a> {
         learned: &'a LearnedPlan,
         (plan, dialect): (&'a str, &'a str),
         names: &'a [String],
-        replays: &'a [Option<ReplayReport>],
+        replays: &'a [Option<TraceComparison>],
         (has_tools, diagnostics): (bool, Vec<&'a Diagnostic>),
     ) -> Self {
         let traces = names.iter().zip(&learned.calls).zip(replays);
@@ -70,7 +70,7 @@ impl<'a> LearnV1<'a> {
             dialect,
             sound,
             complete: learned.is_complete(),
-            same_calls: sound && replays.iter().flatten().all(ReplayReport::is_same),
+            same_calls: sound && replays.iter().flatten().all(TraceComparison::is_same),
             has_tools,
             inputs: learned
                 .inputs

@@ -4,13 +4,13 @@ use planwright_core::plan::{Field, Node};
 use planwright_core::{Place, StepId, Value};
 
 use super::finding::FindingKind;
-use super::known::{PlaceInAnswer, View, is_identifier};
+use super::known::{PlaceInAnswer, PresentCalls, is_identifier};
 use super::{Generalizer, Origin, references};
 
 /// The place of an argument: a step, and the name of the innermost field around the value.
 #[derive(Clone, Copy)]
 pub(super) struct ArgumentPlace<'b> {
-    pub(super) view: &'b View,
+    pub(super) view: &'b PresentCalls,
     pub(super) step: &'b StepId,
     pub(super) argument: &'b str,
 }
@@ -207,7 +207,7 @@ impl Generalizer<'_> {
     }
 
     /// Returns true if a value has one origin without an additional input.
-    fn is_known(&self, values: &[&Value], view: &View) -> bool {
+    fn is_known(&self, values: &[&Value], view: &PresentCalls) -> bool {
         let is_clear = values.iter().all(|value| is_distinctive(value));
         is_clear
             && (self.origin(values, view).is_some()
@@ -218,7 +218,7 @@ impl Generalizer<'_> {
     pub(super) fn origin(
         &self,
         values: &[&Value],
-        view: &View,
+        view: &PresentCalls,
     ) -> Option<planwright_core::plan::Reference> {
         let found = self.origins.iter().find(|origin| {
             let fits = view.present.iter().zip(values).all(|(trace, value)| {
@@ -232,7 +232,7 @@ impl Generalizer<'_> {
     pub(super) fn add_origin(
         &mut self,
         values: &[&Value],
-        view: &View,
+        view: &PresentCalls,
         reference: &planwright_core::plan::Reference,
         step: usize,
     ) {
@@ -256,7 +256,7 @@ impl Generalizer<'_> {
     }
 
     /// Returns true if the request of each trace says the value.
-    pub(super) fn is_said(&self, values: &[&Value], view: &View) -> bool {
+    pub(super) fn is_said(&self, values: &[&Value], view: &PresentCalls) -> bool {
         view.present.iter().zip(values).all(|(trace, value)| {
             let request = self.requests.get(*trace).copied().flatten();
             request.is_some_and(|request| says(request, value))

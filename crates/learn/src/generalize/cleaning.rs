@@ -4,7 +4,7 @@ use planwright_core::Catalog;
 
 use super::finding::{Finding, FindingKind};
 use super::order::is_read_only;
-use crate::trace::{Answer, Trace, TracedCall};
+use crate::trace::{Trace, TraceAnswer, TracedCall};
 
 /// Returns the calls that succeeded, and reports the others.
 pub(super) fn clean(
@@ -16,8 +16,8 @@ pub(super) fn clean(
     for (index, call) in trace.calls.iter().enumerate() {
         let (tool, name) = (&call.tool, &trace.name);
         match &call.answer {
-            Answer::Output(_) => calls.push(call.clone()),
-            Answer::Missing => {
+            TraceAnswer::Output(_) => calls.push(call.clone()),
+            TraceAnswer::Missing => {
                 let message = format!(
                     "`{name}` has no answer to the call {} of `{tool}`",
                     index + 1
@@ -25,7 +25,7 @@ pub(super) fn clean(
                 findings.push(Finding::new(FindingKind::MissingAnswer, message));
                 calls.push(call.clone());
             }
-            Answer::Failed(_) => {
+            TraceAnswer::Failed(_) => {
                 // Other arguments may be another attempt, or other work.
                 let later = trace.calls.iter().skip(index + 1);
                 let is_repeated = later

@@ -6,13 +6,13 @@ use crate::trace::TracedCall;
 
 /// Calls of one tool that follow one another, in each trace that has them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Column {
+pub(super) struct CallColumn {
     pub(super) tool: Arc<str>,
     /// The positions of the calls in each trace; `None` if a trace has no such call.
     pub(super) calls: Vec<Option<Vec<usize>>>,
 }
 
-impl Column {
+impl CallColumn {
     /// Returns the traces that have the calls.
     pub(super) fn present(&self) -> Vec<usize> {
         let calls = self.calls.iter().enumerate();
@@ -29,8 +29,8 @@ impl Column {
     }
 
     /// Returns a column for each call, if all traces have `count` of them.
-    pub(super) fn single(&self, count: usize) -> impl Iterator<Item = Column> {
-        (0..count).map(|index| Column {
+    pub(super) fn single(&self, count: usize) -> impl Iterator<Item = CallColumn> {
+        (0..count).map(|index| CallColumn {
             tool: Arc::clone(&self.tool),
             calls: self
                 .calls
@@ -45,8 +45,8 @@ impl Column {
 const MAX_CELLS: usize = 4_000_000;
 
 /// Aligns traces by the names of their tools.
-pub(super) fn align(traces: &[Vec<TracedCall>]) -> Vec<Column> {
-    let mut columns: Vec<Column> = Vec::new();
+pub(super) fn align(traces: &[Vec<TracedCall>]) -> Vec<CallColumn> {
+    let mut columns: Vec<CallColumn> = Vec::new();
     for (number, trace) in traces.iter().enumerate() {
         let groups = groups(trace);
         let pairs = common(&columns, &groups);
@@ -68,7 +68,7 @@ pub(super) fn align(traces: &[Vec<TracedCall>]) -> Vec<Column> {
             {
                 let mut all = vec![None; number];
                 all.push(Some(calls));
-                aligned.push(Column { tool, calls: all });
+                aligned.push(CallColumn { tool, calls: all });
                 next_new += 1;
             }
             if pair.is_some()
@@ -98,7 +98,7 @@ fn groups(trace: &[TracedCall]) -> Vec<(Arc<str>, Vec<usize>)> {
 }
 
 /// Returns the positions of a longest common subsequence of tools.
-fn common(columns: &[Column], groups: &[(Arc<str>, Vec<usize>)]) -> Vec<(usize, usize)> {
+fn common(columns: &[CallColumn], groups: &[(Arc<str>, Vec<usize>)]) -> Vec<(usize, usize)> {
     let same = |i: usize, j: usize| match (columns.get(i), groups.get(j)) {
         (Some(column), Some((tool, _))) => column.tool == *tool,
         _ => false,

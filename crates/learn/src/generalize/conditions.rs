@@ -4,7 +4,7 @@ use planwright_core::Value;
 use planwright_core::path::read_path;
 use planwright_core::plan::{Missing, Node, Read, Segment, SlotKind, Source};
 
-use super::columns::Column;
+use super::columns::CallColumn;
 use super::finding::{Finding, FindingKind};
 use super::known::each_part;
 use super::{Generalizer, references};
@@ -18,7 +18,7 @@ const MAX_NAMED: usize = 4;
 impl Generalizer<'_> {
     /// Returns the only condition that agrees with the traces that have the calls of a column, and with those that do not. Reports it if
     /// there is none or more than one.
-    pub(super) fn condition(&mut self, column: &Column) -> Option<Node> {
+    pub(super) fn condition(&mut self, column: &CallColumn) -> Option<Node> {
         let has_calls: Vec<bool> = column.calls.iter().map(Option::is_some).collect();
         let found = self.conditions(column, &has_calls);
         if let [only] = found.as_slice()
@@ -52,7 +52,7 @@ impl Generalizer<'_> {
         None
     }
 
-    fn conditions(&self, column: &Column, has_calls: &[bool]) -> Vec<String> {
+    fn conditions(&self, column: &CallColumn, has_calls: &[bool]) -> Vec<String> {
         let mut found = Vec::new();
         for (step, known) in self.known.steps.iter().enumerate() {
             let is_earlier = self.known_before(step, column);
@@ -93,7 +93,7 @@ impl Generalizer<'_> {
     }
 
     /// Returns true if a step has answered before the calls of a column in each trace that has them.
-    fn known_before(&self, step: usize, column: &Column) -> bool {
+    fn known_before(&self, step: usize, column: &CallColumn) -> bool {
         let view = self.view(column);
         let known = self.known.steps.get(step);
         known.is_some_and(|known| {

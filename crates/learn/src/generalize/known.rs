@@ -50,7 +50,7 @@ pub(super) struct Places {
 
 /// The view of a call on the answers: the traces that have it, and its round in each of them.
 #[derive(Clone, Debug)]
-pub(super) struct View {
+pub(super) struct PresentCalls {
     pub(super) present: Vec<usize>,
     /// The first round of the call, for each of these traces.
     pub(super) rounds: Vec<usize>,
@@ -101,7 +101,7 @@ impl KnownAnswers {
     }
 
     /// Returns true if the step has answered before the call in all traces that have the call.
-    pub(super) fn precedes(&self, step: usize, view: &View) -> bool {
+    pub(super) fn precedes(&self, step: usize, view: &PresentCalls) -> bool {
         self.steps.get(step).is_some_and(|known| {
             view.present.iter().zip(&view.rounds).all(|(trace, round)| {
                 matches!(known.rounds.get(*trace), Some(Some(before)) if before < round)
@@ -115,7 +115,7 @@ impl KnownAnswers {
     }
 
     /// Returns the places that have the values, one for each trace of `view`.
-    pub(super) fn places(&self, values: &[&Value], view: &View) -> Places {
+    pub(super) fn places(&self, values: &[&Value], view: &PresentCalls) -> Places {
         let mut places = Places::default();
         let (Some(first), Some(value)) = (view.present.first(), values.first()) else {
             return places;
@@ -161,7 +161,7 @@ impl KnownAnswers {
     }
 
     /// Determines if a path depends on the position in a list.
-    fn position(&self, step: usize, path: &[Segment], view: &View) -> Position {
+    fn position(&self, step: usize, path: &[Segment], view: &PresentCalls) -> Position {
         let mut only = None;
         for (at, segment) in path.iter().enumerate() {
             match segment {
@@ -189,7 +189,7 @@ impl KnownAnswers {
     }
 
     /// Returns the lists of earlier answers with the numbers of items `counts`, one for each trace of `view`.
-    pub(super) fn lists(&self, counts: &[usize], view: &View) -> Vec<(usize, Path)> {
+    pub(super) fn lists(&self, counts: &[usize], view: &PresentCalls) -> Vec<(usize, Path)> {
         let lists = view
             .present
             .first()
@@ -210,7 +210,7 @@ impl KnownAnswers {
     }
 
     /// Calls `visit` with each text of the answers in the first trace of `view`, with its place.
-    pub(super) fn each_text(&self, view: &View, visit: &mut dyn FnMut(&str)) {
+    pub(super) fn each_text(&self, view: &PresentCalls, visit: &mut dyn FnMut(&str)) {
         let index = view
             .present
             .first()

@@ -7,7 +7,7 @@ use planwright_core::plan::{Field, ForEach, Missing, Node, Path, Read, Source, S
 use planwright_core::{Object, Place, Value};
 
 use super::arguments::{ArgumentPlace, is_distinctive};
-use super::columns::Column;
+use super::columns::CallColumn;
 use super::finding::{Finding, FindingKind};
 use super::known::{PlaceInAnswer, each_part, scalars};
 use super::template::Insertion;
@@ -27,7 +27,7 @@ struct LoopArguments {
 
 impl Generalizer<'_> {
     /// Adds a loop over a list of earlier answers. Returns false if the calls fit no list.
-    pub(super) fn add_loop(&mut self, column: &Column, condition: Option<Node>) -> bool {
+    pub(super) fn add_loop(&mut self, column: &CallColumn, condition: Option<Node>) -> bool {
         let Some(rounds) = self.rounds_of(column) else {
             return false;
         };
@@ -121,7 +121,7 @@ impl Generalizer<'_> {
     }
 
     /// Adds a loop over a new input, for calls whose number differs between traces.
-    pub(super) fn add_input_loop(&mut self, column: &Column, condition: Option<Node>) {
+    pub(super) fn add_input_loop(&mut self, column: &CallColumn, condition: Option<Node>) {
         let view = self.view(column);
         let Some(rounds) = self.rounds_of(column) else {
             let message = format!(
@@ -208,7 +208,7 @@ impl Generalizer<'_> {
         self.add_loop_step(step, column);
     }
 
-    fn add_loop_step(&mut self, step: Step, column: &Column) {
+    fn add_loop_step(&mut self, step: Step, column: &CallColumn) {
         self.add_step(step, column, |calls| {
             let answers: Option<Vec<Value>> = calls
                 .iter()
@@ -219,7 +219,7 @@ impl Generalizer<'_> {
     }
 
     /// Returns the arguments of the calls of a column; `None` if they have different names.
-    fn rounds_of(&self, column: &Column) -> Option<Rounds> {
+    fn rounds_of(&self, column: &CallColumn) -> Option<Rounds> {
         let rounds: Option<Rounds> = self
             .calls_of(column)
             .iter()

@@ -19,8 +19,8 @@ use planwright_core::plan::{Node, Plan, Reference, Step};
 use planwright_core::{Catalog, Object, StepId, Value};
 
 use crate::trace::{Trace, TracedCall};
-use columns::Column;
-use known::{KnownAnswers, KnownStep, View};
+use columns::CallColumn;
+use known::{KnownAnswers, KnownStep, PresentCalls};
 
 pub use finding::{Finding, FindingKind};
 pub use inputs::LearnedInput;
@@ -32,7 +32,7 @@ pub struct LearnedPlan {
     pub plan: Plan,
     /// The inputs, with their values in each trace.
     pub inputs: Vec<LearnedInput>,
-    /// Everything that the traces leave open.
+    /// The findings: what the traces leave open, and what was decided in spite of alternatives.
     pub findings: Vec<Finding>,
     /// The calls of each trace that the plan has to make.
     pub calls: Vec<Vec<TracedCall>>,
@@ -114,7 +114,7 @@ struct Origin {
 
 impl<'a> Generalizer<'a> {
     /// Adds the steps of a column.
-    fn add_column(&mut self, column: &Column) {
+    fn add_column(&mut self, column: &CallColumn) {
         let present = column.present();
         let is_optional = present.len() < self.calls.len();
         let condition = if is_optional {
@@ -141,7 +141,7 @@ impl<'a> Generalizer<'a> {
     }
 
     /// Adds the step of a column with one call in each trace.
-    fn add_call(&mut self, column: &Column, condition: Option<Node>) {
+    fn add_call(&mut self, column: &CallColumn, condition: Option<Node>) {
         let id = self.free_id(&column.tool);
         let view = self.view(column);
         let calls = self.calls_of(column);
@@ -166,7 +166,7 @@ impl<'a> Generalizer<'a> {
     fn add_step(
         &mut self,
         step: Step,
-        column: &Column,
+        column: &CallColumn,
         answer: impl Fn(&[&TracedCall]) -> Option<Value>,
     ) {
         let traces = self.calls.iter().zip(&column.calls);
@@ -194,7 +194,7 @@ impl<'a> Generalizer<'a> {
     }
 
     /// Returns the calls of a column in each trace that has them.
-    fn calls_of(&self, column: &Column) -> Vec<Vec<&'a TracedCall>> {
+    fn calls_of(&self, column: &CallColumn) -> Vec<Vec<&'a TracedCall>> {
         let calls = self.calls;
         let traces = calls.iter().zip(&column.calls);
         traces
@@ -209,9 +209,9 @@ impl<'a> Generalizer<'a> {
             .collect()
     }
 
-    fn view(&self, column: &Column) -> View {
+    fn view(&self, column: &CallColumn) -> PresentCalls {
         let rounds = self.calls_of(column);
-        View {
+        PresentCalls {
             present: column.present(),
             rounds: rounds
                 .iter()
@@ -232,7 +232,13 @@ impl<'a> Generalizer<'a> {
     }
 
     /// Adds an input and returns its reference. `values` are those of the traces of `view`.
-    fn add_input(&mut self, name: &str, step: &StepId, values: &[Value], view: &View) -> Reference {
+    fn add_input(
+        &mut self,
+        name: &str,
+        step: &StepId,
+        values: &[Value],
+        view: &PresentCalls,
+    ) -> Reference {
         let mut all = vec![None; self.calls.len()];
         for (trace, value) in view.present.iter().zip(values) {
             if let Some(slot) = all.get_mut(*trace) {

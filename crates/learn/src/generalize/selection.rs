@@ -8,7 +8,7 @@ use planwright_core::path::read_path;
 use planwright_core::plan::{Missing, Path, Read, Reference, Segment, Source};
 
 use super::arguments::{ArgumentPlace, is_distinctive};
-use super::known::View;
+use super::known::PresentCalls;
 use super::{Generalizer, references};
 
 /// A way to select the item of a list that has a value.
@@ -30,7 +30,7 @@ impl Generalizer<'_> {
         values: &[&Value],
     ) -> Option<Reference> {
         // The position in the list differs between traces, so the first one alone finds it.
-        let alone = View {
+        let alone = PresentCalls {
             present: at.view.present.get(..1)?.to_vec(),
             rounds: at.view.rounds.get(..1)?.to_vec(),
         };
@@ -73,7 +73,7 @@ impl Generalizer<'_> {
     /// Returns the fields that select the items with `values` at `rest` from a list.
     fn selections(
         &self,
-        view: &View,
+        view: &PresentCalls,
         values: &[&Value],
         step: usize,
         list: &Path,

@@ -67,7 +67,7 @@ impl Generalizer<'_> {
             return None;
         }
         // The place is found by the first trace alone, then read in the others.
-        let alone = super::View {
+        let alone = super::PresentCalls {
             present: at.view.present.get(..1)?.to_vec(),
             rounds: at.view.rounds.get(..1)?.to_vec(),
         };

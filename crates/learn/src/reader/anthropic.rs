@@ -3,11 +3,11 @@
 use planwright_core::Value;
 
 use super::ReadError;
-use super::conversation::{Conversation, arguments, text_of};
-use crate::trace::Answer;
+use super::conversation::{OpenConversation, arguments, text_of};
+use crate::trace::TraceAnswer;
 
 /// Adds one message.
-pub(super) fn add(conversation: &mut Conversation, message: &Value) -> Result<(), ReadError> {
+pub(super) fn add(conversation: &mut OpenConversation, message: &Value) -> Result<(), ReadError> {
     let content = message.get("content");
     let is_user = message.get("role").and_then(Value::as_text) == Some("user");
     let blocks = content.and_then(Value::as_list).unwrap_or_default();
@@ -38,15 +38,15 @@ pub(super) fn add(conversation: &mut Conversation, message: &Value) -> Result<()
     Ok(())
 }
 
-fn answer(content: Option<&Value>, failed: bool) -> Answer {
+fn answer(content: Option<&Value>, failed: bool) -> TraceAnswer {
     let text = text_of(content);
     match content {
-        _ if failed => Answer::Failed(text.unwrap_or_default()),
+        _ if failed => TraceAnswer::Failed(text.unwrap_or_default()),
         // A result without content is an empty success.
-        None | Some(Value::Null) => Answer::Output(Value::Null),
+        None | Some(Value::Null) => TraceAnswer::Output(Value::Null),
         Some(value) => match text {
-            Some(text) => Answer::of_text(&text),
-            None => Answer::Output(value.clone()),
+            Some(text) => TraceAnswer::of_text(&text),
+            None => TraceAnswer::Output(value.clone()),
         },
     }
 }

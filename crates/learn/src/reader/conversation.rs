@@ -6,11 +6,11 @@ use std::sync::Arc;
 use planwright_core::Value;
 
 use super::ReadError;
-use crate::trace::{Answer, Trace, TracedCall};
+use crate::trace::{Trace, TraceAnswer, TracedCall};
 
 /// A conversation that is being read.
 #[derive(Default)]
-pub(super) struct Conversation {
+pub(super) struct OpenConversation {
     trace: Trace,
     /// The calls without an answer so far, by id.
     open: HashMap<Arc<str>, usize>,
@@ -18,7 +18,7 @@ pub(super) struct Conversation {
     has_answers: bool,
 }
 
-impl Conversation {
+impl OpenConversation {
     /// Adds the text of a user's message. The first one is the request.
     pub(super) fn add_request(&mut self, text: String) {
         if self.trace.request.is_none() && !text.trim().is_empty() {
@@ -38,13 +38,13 @@ impl Conversation {
         self.trace.calls.push(TracedCall {
             tool: tool.into(),
             args,
-            answer: Answer::Missing,
+            answer: TraceAnswer::Missing,
             round: self.round,
         });
     }
 
     /// Adds the answer to the call `id`.
-    pub(super) fn add_answer(&mut self, id: &str, answer: Answer) {
+    pub(super) fn add_answer(&mut self, id: &str, answer: TraceAnswer) {
         let call = self.open.remove(id);
         if let Some(call) = call.and_then(|index| self.trace.calls.get_mut(index)) {
             call.answer = answer;
@@ -53,7 +53,7 @@ impl Conversation {
     }
 
     /// Adds the answer to the call that was added last.
-    pub(super) fn add_own_answer(&mut self, answer: Answer) {
+    pub(super) fn add_own_answer(&mut self, answer: TraceAnswer) {
         if let Some(call) = self.trace.calls.last_mut() {
             call.answer = answer;
             self.has_answers = true;
@@ -65,10 +65,10 @@ impl Conversation {
 /// adds one message.
 pub(super) fn read(
     documents: &[Value],
-    add: fn(&mut Conversation, &Value) -> Result<(), ReadError>,
+    add: fn(&mut OpenConversation, &Value) -> Result<(), ReadError>,
 ) -> Result<Vec<Trace>, ReadError> {
     let mut traces = Vec::new();
-    let mut loose = Conversation::default();
+    let mut loose = OpenConversation::default();
     for document in documents {
         let mut lists = Vec::new();
         each_list(document, &mut lists);
@@ -76,7 +76,7 @@ pub(super) fn read(
             add(&mut loose, message_of(document))?;
             continue;
         }
-        let mut conversation = Conversation::default();
+        let mut conversation = OpenConversation::default();
         for message in lists {
             add(&mut conversation, message_of(message))?;
         }

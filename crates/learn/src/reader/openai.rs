@@ -3,8 +3,8 @@
 use planwright_core::Value;
 
 use super::ReadError;
-use super::conversation::{Conversation, arguments, text_of};
-use crate::trace::Answer;
+use super::conversation::{OpenConversation, arguments, text_of};
+use crate::trace::TraceAnswer;
 
 /// The beginnings of answers that report an error. The format has no other mark, and frameworks write these texts for tools that fail.
 const ERRORS: [&str; 4] = [
@@ -15,7 +15,7 @@ const ERRORS: [&str; 4] = [
 ];
 
 /// Adds one message or item.
-pub(super) fn add(conversation: &mut Conversation, message: &Value) -> Result<(), ReadError> {
+pub(super) fn add(conversation: &mut OpenConversation, message: &Value) -> Result<(), ReadError> {
     let text = |key: &str| message.get(key).and_then(Value::as_text);
     match text("type") {
         Some("function_call") => {
@@ -39,7 +39,7 @@ pub(super) fn add(conversation: &mut Conversation, message: &Value) -> Result<()
             conversation.add_call(None, &qualified, args);
             conversation.add_own_answer(match message.get("error") {
                 None | Some(Value::Null) => answer(message.get("output")),
-                Some(error) => Answer::Failed(error.to_inserted_text()),
+                Some(error) => TraceAnswer::Failed(error.to_inserted_text()),
             });
             return Ok(());
         }
@@ -69,13 +69,13 @@ pub(super) fn add(conversation: &mut Conversation, message: &Value) -> Result<()
     Ok(())
 }
 
-fn answer(content: Option<&Value>) -> Answer {
+fn answer(content: Option<&Value>) -> TraceAnswer {
     match (content, text_of(content)) {
-        (None | Some(Value::Null), _) => Answer::Missing,
+        (None | Some(Value::Null), _) => TraceAnswer::Missing,
         (Some(_), Some(text)) if ERRORS.iter().any(|mark| text.starts_with(mark)) => {
-            Answer::Failed(text)
+            TraceAnswer::Failed(text)
         }
-        (Some(_), Some(text)) => Answer::of_text(&text),
-        (Some(value), None) => Answer::Output(value.clone()),
+        (Some(_), Some(text)) => TraceAnswer::of_text(&text),
+        (Some(value), None) => TraceAnswer::Output(value.clone()),
     }
 }

@@ -7,7 +7,7 @@ use planwright_core::{Object, Value};
 
 use super::ReadError;
 use super::conversation::arguments;
-use crate::trace::{Answer, Trace, TracedCall};
+use crate::trace::{Trace, TraceAnswer, TracedCall};
 
 const TOOL: &str = "gen_ai.tool.name";
 const ARGUMENTS: &str = "gen_ai.tool.call.arguments";
@@ -165,7 +165,7 @@ fn trace_id(span: &Value) -> Arc<str> {
     found.unwrap_or_default().into()
 }
 
-fn answer(span: &Span<'_>) -> Answer {
+fn answer(span: &Span<'_>) -> TraceAnswer {
     let status = span.value.get("status");
     let code = status.and_then(|status| status.get("code").or_else(|| status.get("status_code")));
     let is_error = match code {
@@ -177,12 +177,12 @@ fn answer(span: &Span<'_>) -> Answer {
         let message =
             status.and_then(|status| status.get("message").or_else(|| status.get("description")));
         let message = message.or_else(|| span.attributes.get(ERROR));
-        return Answer::Failed(message.map(Value::to_inserted_text).unwrap_or_default());
+        return TraceAnswer::Failed(message.map(Value::to_inserted_text).unwrap_or_default());
     }
     match span.attributes.get(RESULT) {
-        Some(Value::Text(text)) => Answer::of_text(text),
-        Some(value) => Answer::Output(value.clone()),
-        None => Answer::Missing,
+        Some(Value::Text(text)) => TraceAnswer::of_text(text),
+        Some(value) => TraceAnswer::Output(value.clone()),
+        None => TraceAnswer::Missing,
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use planwright_engine::journal::{Entry, Record};
 
-use crate::trace::{Answer, Trace, TracedCall};
+use crate::trace::{Trace, TraceAnswer, TracedCall};
 
 /// Returns the trace of a run with the journal `entries`.
 pub fn trace_of_run(name: &str, entries: &[Entry]) -> Trace {
@@ -32,7 +32,7 @@ pub fn trace_of_run(name: &str, entries: &[Entry]) -> Trace {
                 trace.calls.push(TracedCall {
                     tool: format!("{server}.{tool}").into(),
                     args: args.clone(),
-                    answer: Answer::Missing,
+                    answer: TraceAnswer::Missing,
                     round,
                 });
             }
@@ -44,8 +44,8 @@ pub fn trace_of_run(name: &str, entries: &[Entry]) -> Trace {
                 let call = open.remove(&(at.clone(), *attempt));
                 if let Some(call) = call.and_then(|index| trace.calls.get_mut(index)) {
                     call.answer = match result {
-                        Ok(output) => Answer::Output(output.value.clone()),
-                        Err(error) => Answer::Failed(error.message.clone()),
+                        Ok(output) => TraceAnswer::Output(output.value.clone()),
+                        Err(error) => TraceAnswer::Failed(error.message.clone()),
                     };
                     has_answers = true;
                 }

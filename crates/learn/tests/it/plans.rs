@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use planwright_core::{Catalog, Tool, Value};
-use planwright_learn::{Answer, FindingKind, LearnedPlan, Trace, TracedCall, generalize};
+use planwright_learn::{FindingKind, LearnedPlan, Trace, TraceAnswer, TracedCall, generalize};
 
 use crate::readers::golden;
 
@@ -64,7 +64,7 @@ pub(crate) fn trace(calls: &[(&str, &str, &str)]) -> Trace {
             .map(|(round, (tool, args, answer))| TracedCall {
                 tool: (*tool).into(),
                 args: Value::from_json(args).unwrap(),
-                answer: Answer::Output(Value::from_json(answer).unwrap()),
+                answer: TraceAnswer::Output(Value::from_json(answer).unwrap()),
                 round,
             })
             .collect(),
@@ -238,10 +238,10 @@ fn optional_arguments_and_lost_answers_are_undecided() {
     assert_eq!(found, [FindingKind::OptionalArgument]);
     assert!(!learned.is_complete());
     let mut lost = trace(&[("change", "{}", "1")]);
-    lost.calls[0].answer = Answer::Missing;
+    lost.calls[0].answer = TraceAnswer::Missing;
     let (_, found) = kinds(&[lost.clone(), lost.clone()]);
     assert_eq!(found, [FindingKind::MissingAnswer; 2]);
-    lost.calls[0].answer = Answer::Failed("no".to_owned());
+    lost.calls[0].answer = TraceAnswer::Failed("no".to_owned());
     let (learned, found) = kinds(&[lost.clone(), lost]);
     assert_eq!(found, [FindingKind::FailedCall; 2]);
     assert!(learned.plan.steps.is_empty());

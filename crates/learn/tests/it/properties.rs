@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use planwright_core::check::{CheckContext, check};
 use planwright_core::{Catalog, Object, Value};
 use planwright_engine::{Engine, RunId};
-use planwright_learn::replay::RecordedAnswers;
+use planwright_learn::replay::TraceBackend;
 use planwright_learn::{Trace, TraceFormat, generalize, read};
 use proptest::prelude::*;
 
@@ -52,7 +52,7 @@ fn runs_the_same_calls(traces: &[Trace], other: &Trace, inputs: &Object, catalog
     let context = CheckContext::new(catalog).with_inputs(inputs);
     let (checked, found) = check(learned.plan.clone(), &context);
     let checked = checked.unwrap_or_else(|| panic!("{found:?}"));
-    let answers = RecordedAnswers::new(&other.calls, catalog);
+    let answers = TraceBackend::new(&other.calls, catalog);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()

@@ -1,7 +1,7 @@
 //! Tests of the readers of traces.
 
 use planwright_learn::reader::detect;
-use planwright_learn::{Answer, ReadError, Trace, TraceFormat, read};
+use planwright_learn::{ReadError, Trace, TraceAnswer, TraceFormat, read};
 
 /// Reads the traces of a golden file, whose format is recognised.
 pub(crate) fn golden(name: &str) -> Vec<Trace> {
@@ -78,7 +78,7 @@ fn rounds_and_failures_are_read() {
     assert_eq!(rounds, [0, 1, 2, 3]);
     assert_eq!(
         trace.calls[1].answer,
-        Answer::Failed("Error: the gateway is busy".to_owned())
+        TraceAnswer::Failed("Error: the gateway is busy".to_owned())
     );
     // Calls of one message are made together.
     let [trace] = golden("anthropic-close").try_into().unwrap();
