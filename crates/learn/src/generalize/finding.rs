@@ -14,6 +14,8 @@ pub enum FindingKind {
     PositionalReference,
     /// A value differs between the traces and occurs neither in a request nor in an earlier answer, so it is an input.
     UnknownOrigin,
+    /// All calls of the plan, or of a step, are those of a single trace, which does not tell constants from inputs.
+    SingleTrace,
     /// A value of a single trace may be an input.
     PossibleInput,
     /// A value of a single trace is read from an earlier answer and may as well be a constant.
@@ -39,7 +41,8 @@ impl FindingKind {
     /// the value is an input, or the call had no effect.
     pub fn is_undecided(self) -> bool {
         match self {
-            Self::PossibleInput
+            Self::SingleTrace
+            | Self::PossibleInput
             | Self::PossibleConstant
             | Self::OptionalArgument
             | Self::OptionalCall

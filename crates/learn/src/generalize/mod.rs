@@ -77,6 +77,9 @@ pub fn generalize(traces: &[Trace], catalog: &Catalog) -> LearnedPlan {
     for column in columns::align(&calls) {
         generalizer.add_column(&column);
     }
+    if calls.len() == 1 && !generalizer.steps.is_empty() {
+        generalizer.find_single_trace("all calls are");
+    }
     let steps = order::ordered(generalizer.steps, catalog);
     let inputs = generalizer.inputs;
     let findings = generalizer.findings;
@@ -119,7 +122,12 @@ impl<'a> Generalizer<'a> {
         let is_optional = present.len() < self.calls.len();
         let condition = if is_optional {
             match self.condition(column) {
-                Some(condition) => Some(condition),
+                Some(condition) => {
+                    if present.len() == 1 {
+                        self.find_single_trace(&format!("the calls of `{}` are", column.tool));
+                    }
+                    Some(condition)
+                }
                 // A call that may be unwanted is not made.
                 None => return,
             }
@@ -267,6 +275,13 @@ impl<'a> Generalizer<'a> {
             step: None,
         });
         reference
+    }
+
+    fn find_single_trace(&mut self, what: &str) {
+        let message =
+            format!("{what} those of a single trace, which does not tell constants from inputs");
+        self.findings
+            .push(Finding::new(FindingKind::SingleTrace, message));
     }
 
     /// Adds a finding about an argument.
