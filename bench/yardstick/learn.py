@@ -238,7 +238,7 @@ def changed(suite, calls, usual, fields, taken, seed):
         stay = tokens(arguments(calls[failing])) & names
         if not stay:
             return None
-        names -= {min(stay, key=len)}
+        names -= {min(stay, key=lambda name: (len(name), name))}
     return None
 
 

@@ -51,6 +51,8 @@ impl Generalizer<'_> {
                 inside.push(text.to_owned());
             }
         });
+        // The index of answers has no order.
+        inside.sort();
         for text in inside {
             // In a single trace, a common word of two texts says nothing.
             if texts.len() > 1 || is_identifier(&text) {
