@@ -105,6 +105,11 @@ const LAYERS: &[Layer] = &[
         tests_may_use: &["planwright-postgres", "planwright-testkit"],
     },
     Layer {
+        name: "planwright-learn",
+        may_use: &["planwright-core", "planwright-engine"],
+        tests_may_use: &["planwright-dialects"],
+    },
+    Layer {
         name: "planwright-lsp",
         may_use: &["planwright"],
         tests_may_use: &["planwright-testkit"],
@@ -119,6 +124,7 @@ const LAYERS: &[Layer] = &[
         may_use: &[
             "planwright",
             "planwright-core",
+            "planwright-learn",
             "planwright-lsp",
             "planwright-mcp",
             "planwright-postgres",
@@ -252,6 +258,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
         "tokio",
         &[
             "planwright-engine",
+            "planwright-learn",
             "planwright-mcp",
             "planwright-planner",
             "planwright-postgres",

@@ -5,6 +5,7 @@ mod args;
 mod chat;
 mod error;
 mod inspect;
+mod learn;
 mod planning;
 mod run;
 mod runs;
@@ -151,6 +152,9 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Ask(arguments) => Box::pin(planning::ask::command(&arguments, printer)).await,
             Command::Chat(arguments) => Box::pin(chat::command::command(&arguments, printer)).await,
             Command::Save(arguments) => runs::exchange::save(&arguments, printer),
+            Command::Learn(arguments) => {
+                interruptible(learn::command::learn(&arguments, printer)).await
+            }
             Command::List(arguments) => runs::exchange::list(&arguments, printer),
             Command::Delete(arguments) => runs::exchange::delete(&arguments, printer),
             Command::Tools(arguments) => {

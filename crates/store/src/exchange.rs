@@ -4,9 +4,11 @@
 //! that counts them, so that a truncated file is detected.
 
 use std::collections::HashMap;
+use std::time::SystemTime;
 
 use planwright_core::{PlanDigest, Value};
 use planwright_engine::RunId;
+use planwright_engine::journal::Entry;
 use planwright_format::journal::{
     Blob, BlobRef, Digest, JOURNAL_FORMAT, parse, parse_value, resolve, value_bytes,
 };
@@ -214,6 +216,37 @@ impl Store {
     }
 }
 
+/// An exported run that is read without a store.
+#[derive(Debug)]
+pub struct ExportedRun {
+    /// The id.
+    pub id: RunId,
+    /// The time of creation.
+    pub created: SystemTime,
+    /// The journal entries, in order.
+    pub entries: Vec<Entry>,
+}
+
+impl ExportedRun {
+    /// Reads the text of a run that [`Store::export`] wrote.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Format`] if the text is incomplete, invalid, or of a newer version.
+    pub fn read(text: &str) -> Result<Self, StoreError> {
+        let mut entries = Vec::new();
+        let decoded = decode_entries(text, &mut |entry| entries.push(entry)).map_err(|reason| {
+            StoreError::Format(format!("the file is not an exported run: {reason}"))
+        })?;
+        let NewRun { id, created, .. } = decoded.new_run()?;
+        Ok(Self {
+            id,
+            created,
+            entries,
+        })
+    }
+}
+
 /// The large values of an export, with a cache of the resolved references to them.
 #[derive(Default)]
 struct ExportedValues {
@@ -354,6 +387,11 @@ fn deserialize_present<'de, D: Deserializer<'de>>(
 
 /// Decodes an exported run, including all of its values, entries and decisions.
 fn decode_run(text: &str) -> Result<DecodedRun, String> {
+    decode_entries(text, &mut |_| {})
+}
+
+/// Like [`decode_run`], and passes each decoded entry to `visit`.
+fn decode_entries(text: &str, visit: &mut dyn FnMut(Entry)) -> Result<DecodedRun, String> {
     let mut lines = (1..).zip(text.lines());
     let (_, first) = lines.next().ok_or("it is empty")?;
     let head = parse_header(first)?;
@@ -383,7 +421,7 @@ fn decode_run(text: &str) -> Result<DecodedRun, String> {
                     kind: entry.kind,
                     body: entry.body.to_json(),
                 };
-                add_entry(row, &mut decoded, &mut values).map_err(with_line)?;
+                visit(add_entry(row, &mut decoded, &mut values).map_err(with_line)?);
             }
             ExportLineV1::Decision(decision) => {
                 decision_row(decision).check().map_err(with_line)?;
@@ -446,19 +484,19 @@ fn add_value(
     Ok(())
 }
 
-/// Adds an entry. Decodes it first, so that an invalid one fails the import and not a later resume.
+/// Adds an entry and returns it. Decodes it first, so that an invalid one fails the import and not a later resume.
 fn add_entry(
     row: EntryRow,
     decoded: &mut DecodedRun,
     values: &mut ExportedValues,
-) -> Result<(), String> {
+) -> Result<Entry, String> {
     let entry = row.decode(&mut |reference| values.find(reference))?;
     if row.at_ns < 0 || row.turn < 0 {
         return Err("an entry is older than its run".to_owned());
     }
     decoded.batch.totals.add(&entry);
     decoded.batch.rows.push(row);
-    Ok(())
+    Ok(entry)
 }
 
 fn decision_row(decision: ExportedDecisionV1) -> DecisionRow {

@@ -119,6 +119,7 @@ const PROVIDERS: &[&str] = &["crates/planner/src/model/providers/"];
 const RUNTIMES: &[&str] = &[
     "bench/",
     "crates/engine/tests/",
+    "crates/learn/tests/",
     "crates/mcp/tests/",
     "crates/postgres/",
     "crates/restate/tests/",

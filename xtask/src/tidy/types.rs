@@ -27,6 +27,7 @@ const CHECKED: &[&str] = &[
     "crates/dialects/",
     "crates/engine/",
     "crates/format/",
+    "crates/learn/",
     "crates/lsp/",
     "crates/mcp/",
     "crates/openapi/",

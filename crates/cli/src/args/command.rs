@@ -12,7 +12,7 @@ use super::{
     ChatArguments, CheckArguments, Colour, ConfigArguments, ConsentArguments, ConvertArguments,
     CreateArguments, DatesArguments, DeleteArguments, DiffArguments, DoctorArguments,
     DrainArguments, EngineArguments, ExplainArguments, ExportArguments, FlowArguments,
-    FlowSwitches, GuardArguments, HealthArguments, ImportArguments, InitArguments, ListArguments,
+    FlowSwitches, GuardArguments, HealthArguments, ImportArguments, InitArguments, LearnArguments, ListArguments,
     LoginArguments, LogsArguments, LspArguments, ManArguments, PassphraseArguments, PlanArguments,
     PruneArguments, RejectArguments, ReplayArguments, ResumeArguments, RunFormat,
     RunOutputArguments, RunsArguments, SaveArguments, ServeArguments, ServersArguments,
@@ -189,6 +189,13 @@ pub(crate) enum Command {
     ///
     /// Exit status: 0 saved, 2 usage, 3 the plan has errors and nothing was saved.
     Save(SaveArguments),
+    /// Learn a plan from traces of the same work: what an agent did, call by call.
+    ///
+    /// Values of earlier answers become references, values that differ between the traces become inputs, and repeated calls become loops. What
+    /// the traces leave open is listed, not guessed. The plan is checked, and replayed over the recorded answers; no tool is called.
+    ///
+    /// Exit status: 0 learned, 1 the plan makes other calls than a trace, 2 usage, 3 the plan is not sound.
+    Learn(LearnArguments),
     /// List the saved plans with their inputs.
     List(ListArguments),
     /// Delete a saved plan, or one version of it. Its runs are not affected.

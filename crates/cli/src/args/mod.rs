@@ -3,6 +3,7 @@
 mod command;
 mod engine_options;
 mod inspect;
+mod learn;
 pub(crate) mod planning;
 pub(crate) mod run;
 mod serve;
@@ -20,6 +21,7 @@ pub(crate) use inspect::{
     ExplainArguments, FlowArguments, FlowSwitches, LspArguments, ShowArguments, TimeArguments,
     ToolsArguments,
 };
+pub(crate) use learn::{LearnArguments, TraceFormatArgument};
 pub(crate) use planning::{
     AdaptArguments, AskArguments, ChatArguments, CreateArguments, ModelArguments,
     PlanningArguments, Protocol,

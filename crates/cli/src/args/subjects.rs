@@ -17,7 +17,8 @@ const SUBJECTS: &[(&str, &[&str])] = &[
     (
         "Plans",
         &[
-            "check", "explain", "flow", "lsp", "show", "convert", "save", "list", "delete",
+            "check", "explain", "flow", "lsp", "show", "convert", "save", "learn", "list",
+            "delete",
         ],
     ),
     (

@@ -28,6 +28,7 @@ fn commands_are_listed_by_subject() {
       show         Draw a plan, or a stored run with the status of each step
       convert      Write a plan in another dialect, or report the parts that it cannot express
       save         Save a plan under a name, as its newest version
+      learn        Learn a plan from traces of the same work: what an agent did, call by call
       list         List the saved plans with their inputs
       delete       Delete a saved plan, or one version of it. Its runs are not affected
 

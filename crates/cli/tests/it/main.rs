@@ -32,6 +32,7 @@ mod init;
 mod inspect;
 mod interrupts;
 mod learned;
+mod learning;
 mod model;
 mod needed_servers;
 mod openapi;

@@ -1,0 +1,56 @@
+//! The calls of a trace that a plan has to make: failed calls are left out.
+
+use planwright_core::Catalog;
+
+use super::finding::{Finding, FindingKind};
+use super::order::is_read_only;
+use crate::trace::{Trace, TraceAnswer, TracedCall};
+
+/// Returns the calls that succeeded, and reports the others.
+pub(super) fn clean(
+    trace: &Trace,
+    catalog: &Catalog,
+    findings: &mut Vec<Finding>,
+) -> Vec<TracedCall> {
+    let mut calls = Vec::with_capacity(trace.calls.len());
+    for (index, call) in trace.calls.iter().enumerate() {
+        let (tool, name) = (&call.tool, &trace.name);
+        match &call.answer {
+            TraceAnswer::Output(_) => calls.push(call.clone()),
+            TraceAnswer::Missing => {
+                let message = format!(
+                    "`{name}` has no answer to the call {} of `{tool}`",
+                    index + 1
+                );
+                findings.push(Finding::new(FindingKind::MissingAnswer, message));
+                calls.push(call.clone());
+            }
+            TraceAnswer::Failed(_) => {
+                // Other arguments may be another attempt, or other work.
+                let later = trace.calls.iter().skip(index + 1);
+                let is_repeated = later
+                    .filter(|later| later.tool == *tool && later.args == call.args)
+                    .any(|later| later.answer.output().is_some());
+                // The failed call of a tool that only reads has changed nothing.
+                let kind = if is_repeated || is_read_only(catalog, tool) {
+                    FindingKind::RetriedCall
+                } else {
+                    FindingKind::FailedCall
+                };
+                let message = if is_repeated {
+                    format!(
+                        "the call {} of `{tool}` in `{name}` failed and was repeated with success, so it is left out",
+                        index + 1
+                    )
+                } else {
+                    format!(
+                        "the call {} of `{tool}` in `{name}` failed, so it is left out",
+                        index + 1
+                    )
+                };
+                findings.push(Finding::new(kind, message));
+            }
+        }
+    }
+    calls
+}

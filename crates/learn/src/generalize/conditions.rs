@@ -1,0 +1,152 @@
+//! Conditions of calls that only some traces have.
+
+use planwright_core::Value;
+use planwright_core::path::read_path;
+use planwright_core::plan::{Missing, Node, Read, Segment, SlotKind, Source};
+
+use super::columns::CallColumn;
+use super::finding::{Finding, FindingKind};
+use super::known::each_part;
+use super::{Generalizer, references};
+
+/// Maximum number of characters of a text that a condition compares with.
+const MAX_CHARS: usize = 24;
+
+/// Maximum number of conditions that a finding names.
+const MAX_NAMED: usize = 4;
+
+impl Generalizer<'_> {
+    /// Returns the only condition that agrees with the traces that have the calls of a column, and with those that do not. Reports it if
+    /// there is none or more than one.
+    pub(super) fn condition(&mut self, column: &CallColumn) -> Option<Node> {
+        let has_calls: Vec<bool> = column.calls.iter().map(Option::is_some).collect();
+        let found = self.conditions(column, &has_calls);
+        if let [only] = found.as_slice()
+            && let Some(reference) = references::of_expression(only)
+        {
+            return Some(references::node(reference));
+        }
+        let count = has_calls.iter().filter(|has| **has).count();
+        let rest = match found.as_slice() {
+            [] => "no simple condition agrees with all traces".to_owned(),
+            several => {
+                let named: Vec<String> = several
+                    .iter()
+                    .take(MAX_NAMED)
+                    .map(|one| format!("`{one}`"))
+                    .collect();
+                format!(
+                    "{} conditions agree with all traces, such as {}",
+                    several.len(),
+                    named.join(" and ")
+                )
+            }
+        };
+        let message = format!(
+            "the calls of `{}` are present in {count} of {} traces, and {rest}; they are left out",
+            column.tool,
+            has_calls.len()
+        );
+        self.findings
+            .push(Finding::new(FindingKind::OptionalCall, message));
+        None
+    }
+
+    fn conditions(&self, column: &CallColumn, has_calls: &[bool]) -> Vec<String> {
+        let mut found = Vec::new();
+        for (step, known) in self.known.steps.iter().enumerate() {
+            let is_earlier = self.known_before(step, column);
+            let answers: Option<Vec<&Value>> = known.answers.iter().map(Option::as_ref).collect();
+            let Some(answers) = answers.filter(|_| is_earlier) else {
+                continue;
+            };
+            let Some(first) = answers.first() else {
+                continue;
+            };
+            each_part(first, &mut |path, _| {
+                // An item of a list is no simple condition.
+                if path
+                    .iter()
+                    .any(|segment| !matches!(segment, Segment::Key(_)))
+                {
+                    return;
+                }
+                let parts: Option<Vec<Value>> = answers
+                    .iter()
+                    .map(|answer| read_path(answer, path, Missing::Fail).ok())
+                    .collect();
+                if let Some(parts) = parts {
+                    let read = Read::part(Source::Step(known.id.clone()), path.clone());
+                    add_conditions(&references::text_of(&read), &parts, has_calls, &mut found);
+                }
+            });
+        }
+        for input in &self.inputs {
+            let values: Option<Vec<Value>> = input.values.iter().cloned().collect();
+            if let Some(values) = values {
+                let path = vec![Segment::Key(input.name.clone())];
+                let read = Read::part(Source::Slot(SlotKind::Inputs), path);
+                add_conditions(&references::text_of(&read), &values, has_calls, &mut found);
+            }
+        }
+        found
+    }
+
+    /// Returns true if a step has answered before the calls of a column in each trace that has them.
+    fn known_before(&self, step: usize, column: &CallColumn) -> bool {
+        let view = self.view(column);
+        let known = self.known.steps.get(step);
+        known.is_some_and(|known| {
+            view.present.iter().zip(&view.rounds).all(|(trace, round)| {
+                matches!(known.rounds.get(*trace), Some(Some(before)) if before < round)
+            })
+        })
+    }
+}
+
+/// Adds the conditions over the values of `read`, one for each trace, that hold exactly in the traces that have the calls.
+fn add_conditions(read: &str, values: &[Value], has_calls: &[bool], found: &mut Vec<String>) {
+    let agrees = |condition: &dyn Fn(&Value) -> Option<bool>| {
+        let mut pairs = values.iter().zip(has_calls);
+        pairs.all(|(value, has)| condition(value) == Some(*has))
+    };
+    if agrees(&|value| value.as_bool()) {
+        found.push(read.to_owned());
+    }
+    if agrees(&|value| value.as_bool().map(|value| !value)) {
+        found.push(format!("!{read}"));
+    }
+    if agrees(&|value| value.as_list().map(|items| !items.is_empty())) {
+        found.push(format!("size({read}) > 0"));
+    }
+    if agrees(&|value| value.as_list().map(<[Value]>::is_empty)) {
+        found.push(format!("size({read}) == 0"));
+    }
+    if agrees(&|value| Some(value.is_null())) {
+        found.push(format!("{read} == null"));
+    }
+    if agrees(&|value| Some(!value.is_null())) && values.iter().any(Value::is_null) {
+        found.push(format!("{read} != null"));
+    }
+    for (expected, sign) in [(true, "=="), (false, "!=")] {
+        let side: Vec<&Value> = values
+            .iter()
+            .zip(has_calls)
+            .filter(|(_, has)| **has == expected)
+            .map(|(value, _)| value)
+            .collect();
+        let Some(constant) = side.first() else {
+            continue;
+        };
+        // A word that a single trace has could be any.
+        let is_word = constant
+            .as_text()
+            .is_some_and(|text| text.chars().count() <= MAX_CHARS);
+        if side.len() > 1
+            && is_word
+            && agrees(&|value| value.as_text().map(|_| (value == *constant) == expected))
+        {
+            found.push(format!("{read} {sign} {}", constant.to_json()));
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Findings: what the traces leave open, and what was decided in spite of alternatives.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+/// The kind of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FindingKind {
+    /// A value occurs in several places of earlier answers, so it is an input.
+    AmbiguousReference,
+    /// A value occurs in an earlier answer only at a position of a list, so it is an input.
+    PositionalReference,
+    /// A value differs between the traces and occurs neither in a request nor in an earlier answer, so it is an input.
+    UnknownOrigin,
+    /// All calls of the plan, or of a step, are those of a single trace, which does not tell constants from inputs.
+    SingleTrace,
+    /// A value of a single trace may be an input.
+    PossibleInput,
+    /// A value of a single trace is read from an earlier answer and may as well be a constant.
+    PossibleConstant,
+    /// An argument is present in some traces only.
+    OptionalArgument,
+    /// A call is present in some traces only, and no single condition agrees with all of them.
+    OptionalCall,
+    /// Repeated calls fit the items of several lists.
+    AmbiguousLoop,
+    /// Calls are repeated over values that no earlier answer lists, so the list is an input.
+    InputLoop,
+    /// A call failed and was repeated with success.
+    RetriedCall,
+    /// A call failed and was not repeated.
+    FailedCall,
+    /// A trace has no answer to a call.
+    MissingAnswer,
+}
+
+impl FindingKind {
+    /// Returns true if the meaning of the plan depends on a decision that the traces leave open. The other kinds are decided safely:
+    /// the value is an input, or the call had no effect.
+    pub fn is_undecided(self) -> bool {
+        match self {
+            Self::SingleTrace
+            | Self::PossibleInput
+            | Self::PossibleConstant
+            | Self::OptionalArgument
+            | Self::OptionalCall
+            | Self::AmbiguousLoop
+            | Self::FailedCall
+            | Self::MissingAnswer => true,
+            Self::AmbiguousReference
+            | Self::PositionalReference
+            | Self::UnknownOrigin
+            | Self::InputLoop
+            | Self::RetriedCall => false,
+        }
+    }
+}
+
+/// A finding about a learned plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The kind.
+    pub kind: FindingKind,
+    /// True if the meaning of the plan depends on it.
+    pub undecided: bool,
+    /// The step, if the plan has one for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<Arc<str>>,
+    /// The argument.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub argument: Option<Arc<str>>,
+    /// The fact, as one clause.
+    pub message: String,
+}
+
+impl Finding {
+    pub(super) fn new(kind: FindingKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            undecided: kind.is_undecided(),
+            step: None,
+            argument: None,
+            message: message.into(),
+        }
+    }
+
+    pub(super) fn at(self, step: &str, argument: Option<&str>) -> Self {
+        Self {
+            step: Some(step.into()),
+            argument: argument.map(Into::into),
+            ..self
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! Repeated calls of one tool: loops over the items of an earlier list, or of an input.
+
+use std::sync::Arc;
+
+use planwright_core::path::read_path;
+use planwright_core::plan::{Field, ForEach, Missing, Node, Path, Read, Source, Step};
+use planwright_core::{Object, Place, Value};
+
+use super::arguments::{ArgumentPlace, is_distinctive};
+use super::columns::CallColumn;
+use super::finding::{Finding, FindingKind};
+use super::known::{PlaceInAnswer, each_part, scalars};
+use super::template::Insertion;
+use super::{Generalizer, inputs, references, template};
+
+/// Minimum number of characters of a part of an item inside of a text. Several items agree, so it may be short.
+const MIN_ITEM_CHARS: usize = 2;
+
+/// The calls of a loop in each trace that has them, as their arguments.
+type Rounds = Vec<Vec<Object>>;
+
+/// The arguments of a loop over a list: the nodes that depend on the item, and the names of the others.
+struct LoopArguments {
+    items: Vec<(Arc<str>, Node)>,
+    others: Vec<Arc<str>>,
+}
+
+impl Generalizer<'_> {
+    /// Adds a loop over a list of earlier answers. Returns false if the calls fit no list.
+    pub(super) fn add_loop(&mut self, column: &CallColumn, condition: Option<Node>) -> bool {
+        let Some(rounds) = self.rounds_of(column) else {
+            return false;
+        };
+        let counts: Vec<usize> = rounds.iter().map(Vec::len).collect();
+        if counts.iter().all(|count| *count < 2) {
+            return false;
+        }
+        let view = self.view(column);
+        let mut found: Vec<(bool, usize, Path, LoopArguments)> = Vec::new();
+        for (step, path) in self.known.lists(&counts, &view) {
+            let lists: Option<Vec<Value>> = view
+                .present
+                .iter()
+                .map(|trace| {
+                    let answer = self.known.answer(step, *trace)?;
+                    read_path(answer, &path, Missing::Fail).ok()
+                })
+                .collect();
+            let given = self.known.steps.get(step).map(|known| &known.given);
+            let used = scalars(rounds.iter().flatten().flat_map(Object::values));
+            let is_echo = given.is_some_and(|given| {
+                let all = given.iter().flatten();
+                used.iter()
+                    .all(|value| all.clone().any(|given| given == value))
+            });
+            if let Some(arguments) = lists.and_then(|lists| item_arguments(&rounds, &lists)) {
+                found.push((is_echo, step, path, arguments));
+            }
+        }
+        // A list that repeats the values of an earlier one is not their origin.
+        if found.iter().any(|(is_echo, ..)| !is_echo) {
+            found.retain(|(is_echo, ..)| !is_echo);
+        }
+        let several = found.len() > 1;
+        let Some((_, step, path, arguments)) = found.into_iter().next() else {
+            return false;
+        };
+        let id = self.free_id(&column.tool);
+        let at = ArgumentPlace {
+            view: &view,
+            step: &id,
+            argument: "",
+        };
+        let place = PlaceInAnswer {
+            step,
+            path,
+            only: None,
+            is_echo: false,
+        };
+        let Some(over) = self.place_reference(&place) else {
+            return false;
+        };
+        if several {
+            let message = format!(
+                "the calls of `{}` fit several lists, such as `{}`",
+                column.tool, over.text
+            );
+            self.find(&at, FindingKind::AmbiguousLoop, message);
+        }
+        let mut fields: Vec<Field> = Vec::new();
+        for name in arguments.others {
+            let values: Vec<&Value> = rounds
+                .iter()
+                .filter_map(|calls| calls.first()?.get(&name))
+                .collect();
+            let at = ArgumentPlace {
+                argument: &name,
+                ..at
+            };
+            let value = self.value(&at, &values);
+            fields.push(Field {
+                key: name.clone(),
+                value,
+            });
+        }
+        fields.extend(
+            arguments
+                .items
+                .into_iter()
+                .map(|(key, value)| Field { key, value }),
+        );
+        let mut step = Step::call(
+            id,
+            Arc::clone(&column.tool),
+            Node::object(fields, Place::NOWHERE),
+        );
+        step.when = condition;
+        step.for_each = Some(over_list(references::node(over)));
+        self.add_loop_step(step, column);
+        true
+    }
+
+    /// Adds a loop over a new input, for calls whose number differs between traces.
+    pub(super) fn add_input_loop(&mut self, column: &CallColumn, condition: Option<Node>) {
+        let view = self.view(column);
+        let Some(rounds) = self.rounds_of(column) else {
+            let message = format!(
+                "the calls of `{}` differ in number and in the names of their arguments",
+                column.tool
+            );
+            self.findings
+                .push(Finding::new(FindingKind::OptionalCall, message));
+            return;
+        };
+        let names: Vec<Arc<str>> = names_of(&rounds);
+        let is_constant = |name: &str| {
+            rounds.iter().all(|calls| {
+                let first = calls.first().and_then(|args| args.get(name));
+                calls.iter().all(|args| args.get(name) == first)
+            })
+        };
+        let (others, varying): (Vec<_>, Vec<_>) =
+            names.into_iter().partition(|name| is_constant(name));
+        let id = self.free_id(&column.tool);
+        let at = ArgumentPlace {
+            view: &view,
+            step: &id,
+            argument: "",
+        };
+        let lists: Vec<Value> = rounds
+            .iter()
+            .map(|calls| {
+                let items = calls.iter().map(|args| match varying.as_slice() {
+                    [only] => args.get(only).cloned().unwrap_or_default(),
+                    several => Value::object(several.iter().map(|name| {
+                        (
+                            Arc::clone(name),
+                            args.get(name).cloned().unwrap_or_default(),
+                        )
+                    })),
+                });
+                Value::list(items)
+            })
+            .collect();
+        let name = match varying.as_slice() {
+            [only] => format!("{only}_list"),
+            _ => format!("{}_list", inputs::identifier(id.as_str())),
+        };
+        let over = self.add_input(&name, &id, &lists, &view);
+        let message = format!(
+            "no earlier answer lists what the calls of `{}` are repeated for",
+            column.tool
+        );
+        self.find(&at, FindingKind::InputLoop, message);
+        let mut fields: Vec<Field> = Vec::new();
+        for name in others {
+            let values: Vec<&Value> = rounds
+                .iter()
+                .filter_map(|calls| calls.first()?.get(&name))
+                .collect();
+            let at = ArgumentPlace {
+                argument: &name,
+                ..at
+            };
+            let value = self.value(&at, &values);
+            fields.push(Field {
+                key: name.clone(),
+                value,
+            });
+        }
+        let is_single = varying.len() == 1;
+        for key in varying {
+            let path = if is_single {
+                Path::new()
+            } else {
+                vec![planwright_core::plan::Segment::Key(Arc::clone(&key))]
+            };
+            let value = references::node(references::of_read(Read::part(Source::Item, path)));
+            fields.push(Field { key, value });
+        }
+        let mut step = Step::call(
+            id,
+            Arc::clone(&column.tool),
+            Node::object(fields, Place::NOWHERE),
+        );
+        step.when = condition;
+        step.for_each = Some(over_list(references::node(over)));
+        self.add_loop_step(step, column);
+    }
+
+    fn add_loop_step(&mut self, step: Step, column: &CallColumn) {
+        self.add_step(step, column, |calls| {
+            let answers: Option<Vec<Value>> = calls
+                .iter()
+                .map(|call| call.answer.output().cloned())
+                .collect();
+            answers.filter(|_| !calls.is_empty()).map(Value::from)
+        });
+    }
+
+    /// Returns the arguments of the calls of a column; `None` if they have different names.
+    fn rounds_of(&self, column: &CallColumn) -> Option<Rounds> {
+        let rounds: Option<Rounds> = self
+            .calls_of(column)
+            .iter()
+            .map(|calls| {
+                calls
+                    .iter()
+                    .map(|call| call.args.as_object().cloned())
+                    .collect()
+            })
+            .collect();
+        let rounds = rounds?;
+        let first = rounds.first()?.first()?.clone();
+        let has_same_names = rounds.iter().flatten().all(|args| {
+            args.len() == first.len() && args.keys().all(|name| first.contains_key(name))
+        });
+        has_same_names.then_some(rounds)
+    }
+}
+
+fn over_list(over: Node) -> ForEach {
+    ForEach {
+        over,
+        max_parallel: None,
+        item_name: None,
+        with_item: false,
+    }
+}
+
+fn names_of(rounds: &Rounds) -> Vec<Arc<str>> {
+    let first = rounds.first().and_then(|calls| calls.first());
+    first.into_iter().flat_map(Object::keys).cloned().collect()
+}
+
+/// Returns the nodes of the arguments that follow from the items of `lists`, and the names of the others, which are constant within each
+/// trace. Returns `None` if an argument is neither, or if none follows from the items.
+fn item_arguments(rounds: &Rounds, lists: &[Value]) -> Option<LoopArguments> {
+    let mut items = Vec::new();
+    let mut others = Vec::new();
+    for name in names_of(rounds) {
+        let is_constant = rounds.iter().all(|calls| {
+            let first = calls.first().and_then(|args| args.get(&name));
+            calls.iter().all(|args| args.get(&name) == first)
+        });
+        if is_constant {
+            others.push(name);
+            continue;
+        }
+        let node = item_node(rounds, lists, &name)?;
+        items.push((name, node));
+    }
+    (!items.is_empty()).then_some(LoopArguments { items, others })
+}
+
+/// Returns the node of an argument that follows from the item of each round: a part of it, or a text with parts inside.
+fn item_node(rounds: &Rounds, lists: &[Value], name: &str) -> Option<Node> {
+    let mut pairs: Vec<(&Value, &Value)> = Vec::new();
+    for (calls, list) in rounds.iter().zip(lists) {
+        for (args, item) in calls.iter().zip(list.as_list()?) {
+            pairs.push((args.get(name)?, item));
+        }
+    }
+    let (value, item) = *pairs.first()?;
+    let mut paths: Vec<Path> = Vec::new();
+    each_part(item, &mut |path, _| paths.push(path.clone()));
+    let read_all = |path: &Path| -> Option<Vec<Value>> {
+        let parts = pairs
+            .iter()
+            .map(|(_, item)| read_path(item, path, Missing::Fail).ok());
+        parts.collect()
+    };
+    let reference = |path: &Path| references::of_read(Read::part(Source::Item, path.clone()));
+    let is_same = |path: &&Path| {
+        read_all(path).is_some_and(|parts| {
+            parts
+                .iter()
+                .zip(&pairs)
+                .all(|(part, (value, _))| part == *value)
+        })
+    };
+    let is_clear = pairs.iter().any(|(value, _)| is_distinctive(value)) || pairs.len() > 2;
+    if is_clear && let Some(path) = paths.iter().filter(is_same).min_by_key(|path| path.len()) {
+        return Some(references::node(reference(path)));
+    }
+    value.as_text()?;
+    let texts: Option<Vec<&str>> = pairs.iter().map(|(value, _)| value.as_text()).collect();
+    let insertions = paths.iter().filter_map(|path| {
+        let parts = read_all(path)?;
+        let texts: Option<Vec<String>> = parts
+            .iter()
+            .map(|part| part.as_text().map(str::to_owned))
+            .collect();
+        Some(Insertion {
+            reference: reference(path),
+            texts: texts?,
+        })
+    });
+    template::node(&texts?, insertions.collect(), MIN_ITEM_CHARS)
+}

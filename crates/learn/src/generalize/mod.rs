@@ -1,0 +1,301 @@
+//! The generalization of traces to a plan.
+
+mod arguments;
+mod cleaning;
+mod columns;
+mod conditions;
+mod finding;
+mod inputs;
+mod known;
+mod loops;
+mod order;
+mod references;
+mod selection;
+mod template;
+
+use std::sync::Arc;
+
+use planwright_core::plan::{Node, Plan, Reference, Step};
+use planwright_core::{Catalog, Object, StepId, Value};
+
+use crate::trace::{Trace, TracedCall};
+use columns::CallColumn;
+use known::{KnownAnswers, KnownStep, PresentCalls};
+
+pub use finding::{Finding, FindingKind};
+pub use inputs::LearnedInput;
+
+/// A plan that was learned from traces.
+#[derive(Clone, Debug)]
+pub struct LearnedPlan {
+    /// The plan.
+    pub plan: Plan,
+    /// The inputs, with their values in each trace.
+    pub inputs: Vec<LearnedInput>,
+    /// The findings: what the traces leave open, and what was decided in spite of alternatives.
+    pub findings: Vec<Finding>,
+    /// The calls of each trace that the plan has to make.
+    pub calls: Vec<Vec<TracedCall>>,
+}
+
+impl LearnedPlan {
+    /// Returns true if the traces leave nothing open that changes the meaning of the plan.
+    pub fn is_complete(&self) -> bool {
+        !self.findings.iter().any(|finding| finding.undecided)
+    }
+
+    /// Returns the inputs with which the plan does the work of a trace.
+    pub fn inputs_of(&self, trace: usize) -> Object {
+        let used = self.inputs.iter().filter_map(|input| {
+            let value = input.values.get(trace)?.clone()?;
+            Some((Arc::clone(&input.name), value))
+        });
+        used.collect()
+    }
+}
+
+/// Generalizes traces of the same work to a plan. The tools of the traces are named as in `catalog`, which also says which of
+/// them only read; a tool that it does not have may change something.
+pub fn generalize(traces: &[Trace], catalog: &Catalog) -> LearnedPlan {
+    let mut findings = Vec::new();
+    let calls: Vec<Vec<TracedCall>> = traces
+        .iter()
+        .map(|trace| cleaning::clean(trace, catalog, &mut findings))
+        .collect();
+    let mut generalizer = Generalizer {
+        requests: traces
+            .iter()
+            .map(|trace| trace.request.as_deref())
+            .collect(),
+        known: KnownAnswers::new(traces.len()),
+        inputs: Vec::new(),
+        origins: Vec::new(),
+        findings,
+        steps: Vec::new(),
+        calls: &calls,
+    };
+    for column in columns::align(&calls) {
+        generalizer.add_column(&column);
+    }
+    if calls.len() == 1 && !generalizer.steps.is_empty() {
+        generalizer.find_single_trace("all calls are");
+    }
+    let steps = order::ordered(generalizer.steps, catalog);
+    let inputs = generalizer.inputs;
+    let findings = generalizer.findings;
+    LearnedPlan {
+        plan: Plan {
+            inputs: inputs.iter().map(LearnedInput::declaration).collect(),
+            steps,
+            ..Plan::default()
+        },
+        inputs,
+        findings,
+        calls,
+    }
+}
+
+/// The state of a generalization.
+struct Generalizer<'a> {
+    requests: Vec<Option<&'a str>>,
+    known: KnownAnswers,
+    inputs: Vec<LearnedInput>,
+    /// The values whose origin is decided.
+    origins: Vec<Origin>,
+    findings: Vec<Finding>,
+    steps: Vec<Step>,
+    calls: &'a [Vec<TracedCall>],
+}
+
+/// Values whose origin is decided: later occurrences have the same one.
+struct Origin {
+    values: Vec<Option<Value>>,
+    reference: Reference,
+    /// The position of the step that has the values; `None` for inputs.
+    step: Option<usize>,
+}
+
+impl<'a> Generalizer<'a> {
+    /// Adds the steps of a column.
+    fn add_column(&mut self, column: &CallColumn) {
+        let present = column.present();
+        let is_optional = present.len() < self.calls.len();
+        let condition = if is_optional {
+            match self.condition(column) {
+                Some(condition) => {
+                    if present.len() == 1 {
+                        self.find_single_trace(&format!("the calls of `{}` are", column.tool));
+                    }
+                    Some(condition)
+                }
+                // A call that may be unwanted is not made.
+                None => return,
+            }
+        } else {
+            None
+        };
+        let count = column.count();
+        if count != Some(1) && self.add_loop(column, condition.clone()) {
+            return;
+        }
+        match count {
+            Some(count) => {
+                for single in column.single(count) {
+                    self.add_call(&single, condition.clone());
+                }
+            }
+            None => self.add_input_loop(column, condition),
+        }
+    }
+
+    /// Adds the step of a column with one call in each trace.
+    fn add_call(&mut self, column: &CallColumn, condition: Option<Node>) {
+        let id = self.free_id(&column.tool);
+        let view = self.view(column);
+        let calls = self.calls_of(column);
+        let args: Vec<&Value> = calls
+            .iter()
+            .filter_map(|calls| Some(&calls.first()?.args))
+            .collect();
+        let at = arguments::ArgumentPlace {
+            view: &view,
+            step: &id,
+            argument: "",
+        };
+        let args = self.object(&at, &args);
+        let mut step = Step::call(id.clone(), Arc::clone(&column.tool), args);
+        step.when = condition;
+        self.add_step(step, column, |calls| {
+            calls.first()?.answer.output().cloned()
+        });
+    }
+
+    /// Adds a step, whose answer in each trace is `answer` of its calls.
+    fn add_step(
+        &mut self,
+        step: Step,
+        column: &CallColumn,
+        answer: impl Fn(&[&TracedCall]) -> Option<Value>,
+    ) {
+        let traces = self.calls.iter().zip(&column.calls);
+        let calls: Vec<Vec<&TracedCall>> = traces
+            .map(|(trace, positions)| {
+                let positions = positions.iter().flatten();
+                positions
+                    .filter_map(|position| trace.get(*position))
+                    .collect()
+            })
+            .collect();
+        self.known.add(KnownStep {
+            id: step.id.clone(),
+            answers: calls.iter().map(|calls| answer(calls)).collect(),
+            rounds: calls
+                .iter()
+                .map(|calls| calls.iter().map(|call| call.round).max())
+                .collect(),
+            given: calls
+                .iter()
+                .map(|calls| known::scalars(calls.iter().map(|call| &call.args)))
+                .collect(),
+        });
+        self.steps.push(step);
+    }
+
+    /// Returns the calls of a column in each trace that has them.
+    fn calls_of(&self, column: &CallColumn) -> Vec<Vec<&'a TracedCall>> {
+        let calls = self.calls;
+        let traces = calls.iter().zip(&column.calls);
+        traces
+            .filter_map(|(trace, positions)| {
+                let positions = positions.as_ref()?.iter();
+                Some(
+                    positions
+                        .filter_map(|position| trace.get(*position))
+                        .collect(),
+                )
+            })
+            .collect()
+    }
+
+    fn view(&self, column: &CallColumn) -> PresentCalls {
+        let rounds = self.calls_of(column);
+        PresentCalls {
+            present: column.present(),
+            rounds: rounds
+                .iter()
+                .map(|calls| calls.iter().map(|call| call.round).min().unwrap_or(0))
+                .collect(),
+        }
+    }
+
+    /// Returns an id for a step that calls `tool`.
+    fn free_id(&self, tool: &str) -> StepId {
+        let bare = tool.rsplit(['.', '/']).next().unwrap_or(tool);
+        let bare = bare.rsplit("__").next().unwrap_or(bare);
+        let name = inputs::identifier(bare);
+        let is_taken = |name: &str| {
+            self.steps.iter().any(|step| step.id.as_str() == name) || RESERVED.contains(&name)
+        };
+        StepId::new(inputs::free_name(&name, is_taken))
+    }
+
+    /// Adds an input and returns its reference. `values` are those of the traces of `view`.
+    fn add_input(
+        &mut self,
+        name: &str,
+        step: &StepId,
+        values: &[Value],
+        view: &PresentCalls,
+    ) -> Reference {
+        let mut all = vec![None; self.calls.len()];
+        for (trace, value) in view.present.iter().zip(values) {
+            if let Some(slot) = all.get_mut(*trace) {
+                *slot = Some(value.clone());
+            }
+        }
+        let name = inputs::identifier(if name.is_empty() { step.as_str() } else { name });
+        let is_taken = |name: &str| self.inputs.iter().any(|input| *input.name == *name);
+        let name = if is_taken(&name) {
+            inputs::free_name(
+                &format!("{}_{name}", inputs::identifier(step.as_str())),
+                is_taken,
+            )
+        } else {
+            name
+        };
+        let input = LearnedInput {
+            name: name.into(),
+            values: all.clone(),
+        };
+        let reference = input.reference();
+        self.inputs.push(input);
+        self.origins.push(Origin {
+            values: all,
+            reference: reference.clone(),
+            step: None,
+        });
+        reference
+    }
+
+    fn find_single_trace(&mut self, what: &str) {
+        let message =
+            format!("{what} those of a single trace, which does not tell constants from inputs");
+        self.findings
+            .push(Finding::new(FindingKind::SingleTrace, message));
+    }
+
+    /// Adds a finding about an argument.
+    fn find(&mut self, at: &arguments::ArgumentPlace<'_>, kind: FindingKind, message: String) {
+        let argument = Some(at.argument).filter(|argument| !argument.is_empty());
+        let finding = Finding::new(kind, message).at(at.step.as_str(), argument);
+        if !self.findings.contains(&finding) {
+            self.findings.push(finding);
+        }
+    }
+}
+
+/// Names that references read as something other than a step.
+const RESERVED: [&str; 18] = [
+    "inputs", "vars", "slots", "steps", "results", "item", "index", "last", "env", "secrets",
+    "true", "false", "null", "in", "each", "size", "first", "runs",
+];
