@@ -49,6 +49,6 @@ pub use runs::{
 pub use stored::{
     BoundV1, ChoiceV1, FlowModeV1, FormatError, GuardsV1, LibraryPlanV1, LimitV1, NamedBoundV1,
     OptionsV1, PROCESS_SCHEMA, PlanTextV1, ProcessV1, RUN_SCHEMA, RateV1, RecalledLabelsV1,
-    RetainedStepV1, RevisionV1, RunV1, ToolSourcesV1, ToolV1,
+    RetainedStepV1, RevertedCallV1, RevertsV1, RevisionV1, RunV1, ToolSourcesV1, ToolV1,
 };
 pub use time::{day, duration_nanos, from_unix_ms, timestamp};

@@ -404,5 +404,5 @@ fn needs_type(tool: &Tool, name: &str) -> bool {
 
 fn merely_reads(tool: &Tool) -> bool {
     // Only a trusted server's word counts.
-    tool.annotations.trusted && tool.annotations.read_only && !tool.needs_approval()
+    tool.merely_reads() && !tool.needs_approval()
 }

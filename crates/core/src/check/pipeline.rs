@@ -16,6 +16,7 @@ use super::resolved_plan::{
 };
 use super::slot_writers::{SlotWriters, slot_keys};
 use super::type_inference::TypeInference;
+use super::undo;
 use crate::flow::{self, FlowAnalysis, FlowContext, FlowReport, FlowVerdict, StepLabels};
 use crate::plan::reference::StepIndex;
 use crate::plan::{Action, Alternative, Form, Node, Output, Read, Source};
@@ -220,6 +221,7 @@ pub(super) fn check_plan(
     resolved.each_use_in_output(&mut |usage| check_use(usage, &mut reporter));
     inputs::check(&resolved, &mut reporter);
     slots::check_sharing(&resolved, &mut reporter);
+    undo::check(&resolved, &mut reporter);
     policy::check_external_values(&resolved, &mut reporter);
     slots::check(&resolved, &types, &mut reporter);
     slot_schemas::check(&resolved, &types, &mut reporter);

@@ -10,6 +10,7 @@ mod plan_consent;
 mod replayed;
 mod resume;
 mod retained_results;
+mod reverts;
 mod run;
 mod servers;
 #[cfg(feature = "planner")]
@@ -28,6 +29,7 @@ pub use resume::{
     stale_steps,
 };
 pub use retained_results::{RetainedResults, is_result_of};
+pub use reverts::reverts_of;
 pub use run::{PlanChange, StoredRun, history};
 pub use servers::OrphanedServers;
 #[cfg(feature = "mcp")]

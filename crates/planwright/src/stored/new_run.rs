@@ -11,7 +11,7 @@ use planwright_store::{LeaseHolder, LeasedRun, NewRun, Store};
 
 use super::{StoredRunError, plan_consent, tools_of};
 use crate::format::{
-    DurationsV1, OptionsV1, PROCESS_SCHEMA, PlanTextV1, ProcessV1, RunV1, ToolSourcesV1, ToolV1,
+    DurationsV1, OptionsV1, PROCESS_SCHEMA, PlanTextV1, ProcessV1, RevertsV1, RunV1, ToolSourcesV1, ToolV1,
 };
 
 /// A run that is about to be stored: the data that another process needs to resume it.
@@ -23,6 +23,8 @@ pub struct NewStoredRun {
     pub tools: ToolSourcesV1,
     /// The client that it belongs to, if a gateway has several.
     pub client: Option<String>,
+    /// The calls that it undoes, if it reverts another run.
+    pub reverts: Option<RevertsV1>,
     /// The digest of the approval, if a person approved the plan as a whole.
     pub approved_plan: Option<PlanConsent>,
     /// The number of steps of a plan that is still being written.
@@ -52,6 +54,7 @@ impl NewStoredRun {
         let inputs = redacted_inputs(plan, &options.masked_texts());
         let header = RunV1 {
             client: self.client,
+            reverts: self.reverts,
             ..RunV1::new(text, inputs, self.tools)
         };
         let new = NewRun {

@@ -38,6 +38,7 @@ pub(in crate::service) fn new_run(
         source: Some(plan_text(planwright, plan)?),
         tools: ToolSourcesV1::default(),
         client: None,
+        reverts: None,
         approved_plan: None,
         beginning: None,
         now: now(),
