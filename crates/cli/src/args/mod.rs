@@ -27,7 +27,7 @@ pub(crate) use planning::{
 pub(crate) use run::{
     ApproveArguments, AttachArguments, CancelArguments, DeleteArguments, DiffArguments,
     ExportArguments, ImportArguments, ListArguments, LogsArguments, PassphraseArguments,
-    PruneArguments, QuestionArguments, RejectArguments, ReplayArguments, ResumeArguments,
+    PruneArguments, QuestionArguments, RejectArguments, ReplayArguments, ResumeArguments, RevertArguments,
     RunStateArgument, RunsArguments, SaveArguments, WaitingArguments,
 };
 pub(crate) use serve::{

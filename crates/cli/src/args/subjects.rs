@@ -23,7 +23,7 @@ const SUBJECTS: &[(&str, &[&str])] = &[
     (
         "Runs",
         &[
-            "run", "call", "resume", "runs", "logs", "attach", "cancel", "replay", "diff",
+            "run", "call", "resume", "revert", "runs", "logs", "attach", "cancel", "replay", "diff",
             "export", "import", "prune", "ui",
         ],
     ),

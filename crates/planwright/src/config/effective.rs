@@ -355,6 +355,11 @@ impl Config {
         tool
     }
 
+    /// Returns the names of the tools that undo calls of others.
+    pub fn undo_tools(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.tools.undo.iter().map(|rule| &rule.call.undo.tool.text)
+    }
+
     /// Enables the flow analysis, overriding the files.
     #[must_use]
     pub fn with_flow(mut self) -> Self {

@@ -12,7 +12,7 @@ use planwright_dialects::Dialect as _;
 use planwright_dialects::native::Native;
 use planwright_engine::RunId;
 use planwright_engine::event::Address;
-use planwright_engine::run::contains_mask;
+use planwright_engine::run::{RevertSummary, contains_mask};
 use planwright_store::{LeaseHolder, LeasedRun, Store};
 
 use super::arguments::undo_arguments;
@@ -36,6 +36,16 @@ pub struct RevertRequest<'a> {
     pub holder: &'a LeaseHolder,
     /// True if the caller has leased the run.
     pub is_leased: bool,
+}
+
+impl fmt::Debug for RevertRequest<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RevertRequest")
+            .field("run", &self.run)
+            .field("from", &self.from)
+            .field("is_leased", &self.is_leased)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A revert before it starts. As long as it exists, no other process can resume or revert the run.
@@ -253,6 +263,21 @@ impl Revert {
     /// Returns true if nothing happened that is not undone or going to be.
     pub fn is_complete(&self) -> bool {
         self.unreverted.is_empty() && self.in_doubt.is_empty()
+    }
+
+    /// Returns what is known before the run that reverts has started.
+    pub fn summary(&self) -> RevertSummary {
+        let mut summary = RevertSummary::default();
+        let unreverted = self.unreverted.iter().map(|call| &call.at);
+        summary.unreverted = unreverted.map(|at| at.to_string().into()).collect();
+        let in_doubt = self.in_doubt.iter().map(|call| &call.at);
+        summary.in_doubt = in_doubt.map(|at| at.to_string().into()).collect();
+        summary
+    }
+
+    /// Takes the leases that protect the revert, for the [specification](crate::service::RunSpec::leases) of its run.
+    pub fn take_leases(&mut self) -> Vec<LeasedRun> {
+        std::mem::take(&mut self.leases)
     }
 
     /// Returns the sources of the tools of the reverted run.

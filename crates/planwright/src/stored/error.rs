@@ -64,6 +64,9 @@ pub enum StoredRunError {
     /// The run reverts another one, and a later revert of that one makes its remaining calls.
     #[error("the run `{0}` reverts the rest of what the run was to revert")]
     Superseded(RunId),
+    /// The plan reverts what it did if it fails, which takes a journal.
+    #[error("the plan has `on_failure: revert`, and the run is not stored")]
+    NotStored,
     /// No call of a step happened, or may have happened.
     #[error("the run made no call of `{0}` that could be undone")]
     NoCall(String),

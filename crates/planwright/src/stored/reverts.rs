@@ -1,7 +1,11 @@
 //! The runs that undo the calls of another run: their ids, and the rule that no call is undone twice.
 
+use std::sync::Arc;
+
+use planwright_core::text::hex;
 use planwright_engine::RunId;
 use planwright_store::{Store, StoreError};
+use sha2::{Digest, Sha256};
 
 use super::{StoredRun, StoredRunError};
 use crate::format::{RevertsV1, RunV1};
@@ -12,7 +16,7 @@ use crate::format::{RevertsV1, RunV1};
 ///
 /// # Errors
 ///
-/// The store cannot be read, or the id of `run` is too long to be part of another.
+/// The store cannot be read.
 pub fn reverts_of(
     store: &Store,
     run: &RunId,
@@ -20,8 +24,7 @@ pub fn reverts_of(
     let mut found = Vec::new();
     let mut number = 1_usize;
     loop {
-        let id = RunId::try_from(format!("revert-{run}-{number}"))
-            .map_err(|error| StoredRunError::Unwritable(error.to_string()))?;
+        let id = revert_id(run, number)?;
         // The beginning of a longer id does not count.
         match store.run(id.as_str()) {
             Ok(info) if info.id == id => {}
@@ -39,6 +42,13 @@ pub fn reverts_of(
     }
 }
 
+/// Returns the id of the revert number `number` of `run`. It looks like any other id, so that its first characters suffice to name it.
+fn revert_id(run: &RunId, number: usize) -> Result<RunId, StoredRunError> {
+    let digest = Sha256::digest(format!("planwright.revert/1 {run} {number}"));
+    let digits: Arc<str> = hex(digest.get(..8).unwrap_or_default()).into();
+    RunId::try_from(digits).map_err(|error| StoredRunError::Unwritable(error.to_string()))
+}
+
 /// Checks that resuming a run repeats or uses nothing that a later run has undone or will undo. The caller has leased the run, and a run that
 /// reverts another begins only while its predecessor and the reverted run are leased.
 pub(super) fn check_not_reverted(
@@ -46,10 +56,8 @@ pub(super) fn check_not_reverted(
     store: &Store,
     id: &RunId,
 ) -> Result<(), StoredRunError> {
-    // A run whose id is too long is never reverted.
-    if let Ok((reverts, _)) = reverts_of(store, id)
-        && let Some((by, _)) = reverts.into_iter().next_back()
-    {
+    let (reverts, _) = reverts_of(store, id)?;
+    if let Some((by, _)) = reverts.into_iter().next_back() {
         return Err(StoredRunError::Reverted(by));
     }
     let Some(reverts) = &stored.run.reverts else {
