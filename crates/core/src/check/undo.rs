@@ -10,7 +10,7 @@ use super::resolved_plan::ResolvedPlan;
 use super::slot_writers::SlotWriters;
 use super::type_inference::TypeInference;
 use crate::plan::{Action, Node, Undo};
-use crate::{Code, Object, Place, Plan, Step, StepId, Tool};
+use crate::{Code, Object, Place, Plan, Step, Tool};
 
 /// The position of the undo in the plan that it is checked as.
 const UNDO: u32 = 2;
@@ -45,10 +45,7 @@ fn check_undo(
         ..Plan::default()
     };
     let mut tools = names::resolve_tools(&mut plan, resolved.context.catalog, reporter);
-    let known = [Undo::OUTPUT, Undo::ARGUMENTS].map(|id| {
-        let action = Action::Value(Node::default());
-        Step::new(StepId::new(id), action, Node::default())
-    });
+    let known = [Undo::OUTPUT, Undo::ARGUMENTS].map(|id| Step::call(id, id, Node::default()));
     plan.steps.splice(0..0, known);
     tools.splice(0..0, known_tools(undone).map(Some));
     let ids = step_ids(&plan);
