@@ -15,8 +15,12 @@ use crate::{Code, Object, Place, Plan, Step, Tool};
 /// The position of the undo in the plan that it is checked as.
 const UNDO: u32 = 2;
 
-/// Checks the undo of every step of `resolved`.
-pub(super) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
+/// Checks the undo of every step of `resolved`. Returns the tools that undo steps, with the positions of these.
+pub(super) fn check(
+    resolved: &ResolvedPlan<'_>,
+    reporter: &mut Reporter<'_>,
+) -> Vec<(u32, Arc<Tool>)> {
+    let mut undos = Vec::new();
     for (index, step) in resolved.steps() {
         let Some(undo) = step.undo.as_deref() else {
             continue;
@@ -27,18 +31,20 @@ pub(super) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
             reporter.push(diagnostic.help("write `undo` into the steps that call tools"));
             continue;
         }
-        check_undo(resolved, undo, resolved.tool(index), reporter);
+        let tool = check_undo(resolved, undo, resolved.tool(index), reporter);
+        undos.extend(tool.map(|tool| (index, tool)));
     }
+    undos
 }
 
 /// Checks `undo` as a plan of three steps: two that stand for the output and the arguments of the call of `undone`, and the undo itself.
-/// So every pass over calls applies to it.
+/// So every pass over calls applies to it. Returns its tool.
 fn check_undo(
     resolved: &ResolvedPlan<'_>,
     undo: &Undo,
     undone: Option<&Arc<Tool>>,
     reporter: &mut Reporter<'_>,
-) {
+) -> Option<Arc<Tool>> {
     let mut plan = Plan {
         steps: vec![undo_step(undo)],
         sharing: resolved.plan.sharing,
@@ -62,9 +68,7 @@ fn check_undo(
         reads,
         ..*resolved
     };
-    let Some(step) = alone.step(UNDO) else {
-        return;
-    };
+    let step = alone.step(UNDO)?;
     let types = TypeInference::new(&alone);
     ResolvedPlan::each_use_in_step(UNDO, step, &mut |usage| {
         references::check(&alone, &types, usage, reporter);
@@ -80,6 +84,7 @@ fn check_undo(
         let diagnostic = reporter.error(Code::MisplacedExternalValue, step.args.place, message);
         reporter.push(diagnostic.help("it may read `output` and `arguments`"));
     }
+    alone.tool(UNDO).map(Arc::clone)
 }
 
 fn undo_step(undo: &Undo) -> Step {

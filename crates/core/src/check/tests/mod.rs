@@ -14,3 +14,4 @@ mod policy;
 mod references;
 mod slots;
 mod speculative;
+mod undo;
