@@ -59,7 +59,7 @@ fn an_undo_is_checked_as_a_call() {
     check(
         "delete",
         &[],
-        &["PW0502 the call of `delete` lacks the argument `id`"],
+        &["PW0502 the tool `delete` needs the argument `id`"],
     );
     check(
         "remove",
