@@ -74,7 +74,7 @@ fn an_undo_is_checked_as_a_call() {
     check(
         "delete",
         &[("id", "output", "id"), ("count", "arguments", "title")],
-        &["PW0504 `${arguments.title}` is text, but `count` of `delete` takes an integer"],
+        &["PW0504 the argument `count` of the tool `delete` takes an integer, but `${arguments.title}` gives text"],
     );
     // It knows no other step, and not the step itself.
     check(
