@@ -27,8 +27,8 @@ pub(crate) use planning::{
 pub(crate) use run::{
     ApproveArguments, AttachArguments, CancelArguments, DeleteArguments, DiffArguments,
     ExportArguments, ImportArguments, ListArguments, LogsArguments, PassphraseArguments,
-    PruneArguments, QuestionArguments, RejectArguments, ReplayArguments, ResumeArguments, RevertArguments,
-    RunStateArgument, RunsArguments, SaveArguments, WaitingArguments,
+    PruneArguments, QuestionArguments, RejectArguments, ReplayArguments, ResumeArguments,
+    RevertArguments, RunStateArgument, RunsArguments, SaveArguments, WaitingArguments,
 };
 pub(crate) use serve::{
     HealthArguments, InitArguments, LoginArguments, ServeArguments, TokenArguments, TokenCommand,

@@ -8,9 +8,7 @@ use planwright::core::plan::OnFailure;
 use planwright::core::{PlanConsent, Tool, Value};
 use planwright::engine::run::RevertSummary;
 use planwright::engine::{RunOptions, RunStatus, RunSummary};
-use planwright::format::{
-    InDoubtV1, REVERT_SCHEMA, RevertV1, UndoV1, UnrevertedV1,
-};
+use planwright::format::{InDoubtV1, REVERT_SCHEMA, RevertV1, UndoV1, UnrevertedV1};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::revert::{Revert, RevertRequest};
 use planwright::service::RunStorage;
@@ -177,7 +175,8 @@ impl RunSession<'_> {
         let (mut revert, plan) = prepared.into_parts();
         let mut summary = revert.summary();
         if self.format == RunFormat::Text {
-            self.printer.status("the run failed, and its plan has `on_failure: revert`");
+            self.printer
+                .status("the run failed, and its plan has `on_failure: revert`");
             self.printer.quote(&described(&revert));
         }
         let Some((plan, loaded)) = plan else {

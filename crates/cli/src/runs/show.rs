@@ -138,13 +138,20 @@ fn revision(stored: StoredRun, arguments: &ShowArguments) -> Result<StoredRun, C
 }
 
 /// Returns the lines about the run that it reverts, and about those that revert it.
-fn revert_lines(store: &Store, id: &RunId, stored: &StoredRun) -> Result<Vec<String>, CommandError> {
+fn revert_lines(
+    store: &Store,
+    id: &RunId,
+    stored: &StoredRun,
+) -> Result<Vec<String>, CommandError> {
     let of = stored.run.reverts.iter();
     let of = of.map(|reverts| format!("reverts the run {}", store::short_id(&reverts.run)));
     let (by, _) = reverts_of(store, id)?;
     let by = by.into_iter().map(|(by, reverts)| {
         let calls = counted(reverts.calls.len(), "call");
-        format!("reverted by the run {}: {calls} to undo", store::short_id(&by))
+        format!(
+            "reverted by the run {}: {calls} to undo",
+            store::short_id(&by)
+        )
     });
     Ok(of.chain(by).collect())
 }

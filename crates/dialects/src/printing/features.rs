@@ -220,7 +220,10 @@ fn plan_features(plan: &Plan, report: &mut dyn FnMut(Feature, Place)) {
         (plan.ordering == Ordering::Listed, Feature::ListedOrder),
         (plan.ordering == Ordering::Dataflow, Feature::DataflowOrder),
         (plan.on_failure == OnFailure::Stop, Feature::Stop),
-        (plan.on_failure == OnFailure::Revert, Feature::RevertOnFailure),
+        (
+            plan.on_failure == OnFailure::Revert,
+            Feature::RevertOnFailure,
+        ),
         (plan.on_failure == OnFailure::KeepGoing, Feature::KeepGoing),
         (plan.sharing == Sharing::MarkedOnly, Feature::MarkedSharing),
         (plan.sharing == Sharing::Open, Feature::OpenSharing),

@@ -117,7 +117,13 @@ fn step(step: &Step) -> String {
         write!(line, ", because {note}").unwrap();
     }
     if let Some(undo) = &step.undo {
-        write!(line, ", undone by {} with {}", undo.tool.text, node(&undo.args)).unwrap();
+        write!(
+            line,
+            ", undone by {} with {}",
+            undo.tool.text,
+            node(&undo.args)
+        )
+        .unwrap();
     }
     match &step.on_error {
         OnError::Fail => {}

@@ -11,7 +11,8 @@ use planwright_core::{Diagnostic, Value};
 use planwright_engine::backend::ErrorKind;
 use planwright_engine::event::Address;
 use planwright_engine::run::{
-    CallSummary, RevertSummary, RunStatus, RunSummary, SkipReason, StepPreview, StepStatus, StepSummary,
+    CallSummary, RevertSummary, RunStatus, RunSummary, SkipReason, StepPreview, StepStatus,
+    StepSummary,
 };
 use planwright_engine::{RunId, ToolError};
 use serde::{Serialize, Serializer};

@@ -178,15 +178,18 @@ impl TryFrom<String> for UndoCall {
         let undo = undo.ok_or_else(wrong)?;
         let mut reads_known = true;
         undo.args.each_reference(&mut |reference| {
-            reads_known &= reference.reads().into_iter().all(|read| match &read.source {
-                Source::Step(id) => [Undo::OUTPUT, Undo::ARGUMENTS].contains(&id.as_str()),
-                Source::Result(_)
-                | Source::Slot(_)
-                | Source::Item
-                | Source::Index
-                | Source::Last
-                | Source::ExternalValue(..) => false,
-            });
+            reads_known &= reference
+                .reads()
+                .into_iter()
+                .all(|read| match &read.source {
+                    Source::Step(id) => [Undo::OUTPUT, Undo::ARGUMENTS].contains(&id.as_str()),
+                    Source::Result(_)
+                    | Source::Slot(_)
+                    | Source::Item
+                    | Source::Index
+                    | Source::Last
+                    | Source::ExternalValue(..) => false,
+                });
         });
         if !reads_known {
             return Err(format!(

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use planwright_core::flow::{self, FlowContext, RecalledLabels, StepLabels, ValueLabels};
 use planwright_core::Policy;
+use planwright_core::flow::{self, FlowContext, RecalledLabels, StepLabels, ValueLabels};
 use planwright_engine::RunId;
 
 use super::calls::{CallOutcome, MadeCall};

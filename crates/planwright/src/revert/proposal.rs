@@ -330,9 +330,9 @@ fn undo_outcomes(
     for (id, reverts) in earlier {
         let made = made_calls(&StoredRun::read(store, id.as_str())?, configured)?;
         for call in &reverts.calls {
-            let mut undos = made.iter().filter(|made| {
-                made.at.outermost().as_str() == call.step
-            });
+            let mut undos = made
+                .iter()
+                .filter(|made| made.at.outermost().as_str() == call.step);
             let outcome = match undos.next_back().map(|made| &made.outcome) {
                 Some(CallOutcome::Happened(..)) => UndoOutcome::Undone,
                 Some(CallOutcome::Unknown) => UndoOutcome::InDoubt(id.clone()),
@@ -365,7 +365,9 @@ fn plan_of(id: &RunId, run: &RunId, undos: &[PlannedUndo], stored: &StoredRun) -
             Value::text(format!("${{{RECALLED}{}}}", print_path(&path)))
         };
         let fields = undo.arguments.as_object().into_iter().flatten();
-        let args: Object = fields.map(|(key, _)| (Arc::clone(key), read(key))).collect();
+        let args: Object = fields
+            .map(|(key, _)| (Arc::clone(key), read(key)))
+            .collect();
         let mut step = vec![
             ("id", Value::text(undo.step.as_str())),
             ("title", Value::text(format!("Undo `{}`", undo.at))),
@@ -380,7 +382,10 @@ fn plan_of(id: &RunId, run: &RunId, undos: &[PlannedUndo], stored: &StoredRun) -
     });
     let plan = Value::object([
         ("name", Value::text(format!("revert-{run}"))),
-        ("title", Value::text(format!("Undo the calls of the run {run}"))),
+        (
+            "title",
+            Value::text(format!("Undo the calls of the run {run}")),
+        ),
         ("steps", Value::list(steps)),
         (
             "on_failure",

@@ -19,9 +19,7 @@ use super::observer::ObservedRun;
 use super::planwright::Claim;
 use super::store::StoreLink;
 #[cfg(feature = "store")]
-use super::store::{
-    Learning, RevertOnFailure, RunRequests, complete_options, store_for_revert,
-};
+use super::store::{Learning, RevertOnFailure, RunRequests, complete_options, store_for_revert};
 use super::{Error, Planwright, Run};
 #[cfg(feature = "store")]
 use crate::format::ProcessV1;

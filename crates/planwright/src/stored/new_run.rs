@@ -11,7 +11,8 @@ use planwright_store::{LeaseHolder, LeasedRun, NewRun, Store};
 
 use super::{StoredRunError, plan_consent, tools_of};
 use crate::format::{
-    DurationsV1, OptionsV1, PROCESS_SCHEMA, PlanTextV1, ProcessV1, RevertsV1, RunV1, ToolSourcesV1, ToolV1,
+    DurationsV1, OptionsV1, PROCESS_SCHEMA, PlanTextV1, ProcessV1, RevertsV1, RunV1, ToolSourcesV1,
+    ToolV1,
 };
 
 /// A run that is about to be stored: the data that another process needs to resume it.

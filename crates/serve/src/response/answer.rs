@@ -289,7 +289,10 @@ fn reverted(revert: &RevertSummary) -> Value {
     let status = revert.status.map(ReportStatus::from);
     let status = status.and_then(|status| serde_json::to_value(status).ok());
     let mut fields = vec![
-        ("run", run.map_or(Value::Null, |run| Value::from(run.as_str()))),
+        (
+            "run",
+            run.map_or(Value::Null, |run| Value::from(run.as_str())),
+        ),
         ("status", status.map_or(Value::Null, Value::from)),
     ];
     if let Some(error) = &revert.error {

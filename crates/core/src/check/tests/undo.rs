@@ -2,9 +2,7 @@
 
 use super::fixture::{CheckFixture, catalog, plan};
 use crate::check::{CheckContext, Policy, check};
-use crate::plan::{
-    Alternative, Field, Form, Name, Node, Read, Reference, Segment, Source, Undo,
-};
+use crate::plan::{Alternative, Field, Form, Name, Node, Read, Reference, Segment, Source, Undo};
 use crate::{Place, Plan, StepId};
 
 const TOOLS: &str = r#"{
@@ -69,18 +67,22 @@ fn an_undo_is_checked_as_a_call() {
     check(
         "delete",
         &[("id", "output", "key")],
-        &["PW0402 `${output.key}` leads nowhere: there is no field `key` in the output of `output`"],
+        &[
+            "PW0402 `${output.key}` leads nowhere: there is no field `key` in the output of `output`",
+        ],
     );
     check(
         "delete",
         &[("id", "output", "id"), ("count", "arguments", "title")],
-        &["PW0504 the argument `count` of the tool `delete` takes an integer, but `${arguments.title}` gives text"],
+        &[
+            "PW0504 the argument `count` of the tool `delete` takes an integer, but `${arguments.title}` gives text",
+        ],
     );
     // It knows no other step, and not the step itself.
     check(
         "delete",
         &[("id", "a", "id")],
-        &["PW0204 there is no step `a`"],
+        &["PW0204 `${a.id}` refers to the step `a`, which is not in the plan"],
     );
 }
 

@@ -108,11 +108,11 @@ impl Calendar {
 
 /// Runs `plan`, with undos for `UNDO`, under the id `order`.
 async fn run(planwright: &Planwright, store: &Store, plan: &str) -> planwright::RunSummary {
-    let plan = planwright
-        .check(parse(plan.replace("UNDO", UNDO)))
-        .unwrap();
+    let plan = planwright.check(parse(plan.replace("UNDO", UNDO))).unwrap();
     let run = planwright.run(plan);
-    run.stored_in(store, "order".parse().unwrap()).await.unwrap()
+    run.stored_in(store, "order".parse().unwrap())
+        .await
+        .unwrap()
 }
 
 /// Reverts the run `order` as far as possible. Returns what is undone and what is in doubt.
@@ -132,7 +132,10 @@ async fn a_run_is_undone_in_reverse_order() {
     let (disk, calendar) = (Disk::new(), Calendar::default());
     let store = disk.open();
     let planwright = calendar.open(&store).await;
-    assert_eq!(run(&planwright, &store, PLAN).await.status, RunStatus::Succeeded);
+    assert_eq!(
+        run(&planwright, &store, PLAN).await.status,
+        RunStatus::Succeeded
+    );
     let (undos, in_doubt) = revert(&planwright).await;
     let calls: Vec<String> = undos.iter().map(|undo| undo.at.to_string()).collect();
     assert_eq!(calls, ["inner/deep", "each[1]", "each[0]", "one"]);
@@ -192,7 +195,11 @@ async fn a_revert_that_is_killed_at_any_call_undoes_nothing_twice_and_loses_noth
             let (undos, in_doubt) = revert(&planwright).await;
             assert_eq!(in_doubt, [doubtful], "{death:?}");
             assert_eq!(undos.len(), 3 - delete, "{death:?}");
-            let lost = if has_effect { "" } else { ["d", "c", "b", "a"][delete] };
+            let lost = if has_effect {
+                ""
+            } else {
+                ["d", "c", "b", "a"][delete]
+            };
             let all = ["d", "c", "b", "a"].into_iter();
             let expected: Vec<&str> = all.filter(|name| *name != lost).collect();
             assert_eq!(calendar.deleted(), expected.join(" "), "{death:?}");
@@ -204,7 +211,10 @@ async fn a_revert_that_is_killed_at_any_call_undoes_nothing_twice_and_loses_noth
             let resumed = planwright.resume(&store, killed).await;
             if delete < 3 {
                 assert!(
-                    matches!(resumed, Err(Error::StoredRun(StoredRunError::Superseded(_)))),
+                    matches!(
+                        resumed,
+                        Err(Error::StoredRun(StoredRunError::Superseded(_)))
+                    ),
                     "{resumed:?}"
                 );
             } else {
@@ -231,7 +241,10 @@ async fn a_revert_that_is_killed_is_resumed() {
     calendar.has_died.notified().await;
     // Two reverts of one run never go on at the same time.
     let other = planwright.prepare_revert("order", None).await;
-    assert!(matches!(other, Err(Error::StoredRun(StoredRunError::Store(_)))));
+    assert!(matches!(
+        other,
+        Err(Error::StoredRun(StoredRunError::Store(_)))
+    ));
     run.abandon().await;
     let resumed = planwright.resume(&store, killed.clone());
     let resumed = resumed.skip("undo_each_1").await.unwrap();
