@@ -558,10 +558,6 @@ pub mod fixes;
 #[cfg(feature = "store")]
 pub mod stored;
 
-/// The plan that undoes what a run did.
-#[cfg(feature = "store")]
-pub mod revert;
-
 /// Runs as spans and metrics of OpenTelemetry.
 #[cfg(feature = "telemetry")]
 pub mod telemetry;

@@ -10,8 +10,7 @@ use planwright::engine::run::RevertSummary;
 use planwright::engine::{RunOptions, RunStatus, RunSummary};
 use planwright::format::{InDoubtV1, REVERT_SCHEMA, RevertV1, UndoV1, UnrevertedV1};
 use planwright::loaded_plan::LoadedPlan;
-use planwright::revert::{Revert, RevertRequest};
-use planwright::service::RunStorage;
+use planwright::service::{Revert, RevertRequest, RunStorage};
 use planwright::stored::{self, StoredRun};
 use planwright::terminal_text;
 use planwright_store::Store;
@@ -197,7 +196,7 @@ impl RunSession<'_> {
         summary.run = Some(revert.id.clone());
         match Box::pin(session.run(segment, signals)).await {
             Ok(Some(FinishedRun { summary: ended, .. })) => summary.status = Some(ended.status),
-            // The process was told to leave the run as it is.
+            // A signal has left the run as it is.
             Ok(None) => {}
             Err(error) => summary.error = Some(error.to_string()),
         }

@@ -13,7 +13,6 @@ mod resolved_plan;
 mod slot_writers;
 mod tool_mismatch;
 mod type_inference;
-mod undo;
 
 pub(crate) use checked_plan::CheckedData;
 pub use checked_plan::{CheckedPlan, CheckedStep, Dependency, DependencyKind, UnprovedReads};

@@ -9,6 +9,7 @@ use super::dependencies::DependencyFinder;
 use super::passes::path_texts::PathTextPass;
 use super::passes::{
     arguments, cycles, inputs, names, order, policy, positional, references, slot_schemas, slots,
+    undo,
 };
 use super::reporter::{DiagnosticBatch, Reporter};
 use super::resolved_plan::{
@@ -16,7 +17,6 @@ use super::resolved_plan::{
 };
 use super::slot_writers::{SlotWriters, slot_keys};
 use super::type_inference::TypeInference;
-use super::undo;
 use crate::flow::{self, FlowAnalysis, FlowContext, FlowReport, FlowVerdict, StepLabels};
 use crate::plan::reference::StepIndex;
 use crate::plan::{Action, Alternative, Form, Node, Output, Read, Source};

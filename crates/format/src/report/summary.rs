@@ -99,7 +99,7 @@ pub struct ReportRevertV1 {
     /// The steps, items and rounds whose calls happened and have no undo.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub unreverted: Vec<Arc<str>>,
-    /// The steps, items and rounds with calls of which it is unknown whether they happened.
+    /// The steps, items and rounds with calls that may or may not have happened.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub in_doubt: Vec<Arc<str>>,
 }

@@ -1,4 +1,4 @@
-//! What a revert would undo, and what it would not.
+//! The calls that a revert would undo, and those that it would not.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub struct RevertV1 {
     pub undos: Vec<UndoV1>,
     /// The calls that happened and have no undo.
     pub unreverted: Vec<UnrevertedV1>,
-    /// The calls of which it is unknown whether they happened, or whether they are undone.
+    /// The calls in doubt: they may or may not have happened, or be undone.
     pub in_doubt: Vec<InDoubtV1>,
     /// The number of calls that earlier reverts have undone.
     pub undone_before: usize,
@@ -42,7 +42,7 @@ pub struct UndoV1 {
     /// The tool that undoes it.
     #[cfg_attr(test, schemars(with = "String"))]
     pub tool: Arc<str>,
-    /// Its arguments.
+    /// The arguments.
     #[cfg_attr(test, schemars(with = "serde_json::Value"))]
     pub args: Value,
 }

@@ -10,7 +10,6 @@ mod plan_consent;
 mod replayed;
 mod resume;
 mod retained_results;
-mod reverts;
 mod run;
 mod servers;
 #[cfg(feature = "planner")]
@@ -21,7 +20,7 @@ pub use choices::{NamedSteps, named_steps, resolve_choices, set_results};
 pub use comparison::{compare_runs, listing};
 pub use decisions::{OpenQuestion, StoreApprover, approve_plan, open_questions};
 pub use error::StoredRunError;
-pub use new_run::{NewStoredRun, process};
+pub use new_run::{NewStoredRun, process, reverts_of};
 pub use passphrase::{ConfirmedPassphrase, Decider, Passphrase, PassphraseError};
 pub use plan_consent::{EarlierConsents, plan_consent, tools_of};
 pub use resume::{
@@ -29,7 +28,6 @@ pub use resume::{
     stale_steps,
 };
 pub use retained_results::{RetainedResults, is_result_of};
-pub use reverts::reverts_of;
 pub use run::{PlanChange, StoredRun, history};
 pub use servers::OrphanedServers;
 #[cfg(feature = "mcp")]

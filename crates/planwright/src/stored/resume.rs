@@ -15,7 +15,7 @@ use planwright_engine::run::{Choice, History, PastCall, redacted_inputs};
 use planwright_engine::{RunId, RunOptions, SecretValues, StepStatus};
 use planwright_store::Store;
 
-use super::reverts::check_not_reverted;
+use super::new_run::check_not_reverted;
 use super::{
     EarlierConsents, OrphanedServers, StoredRun, StoredRunError, process, resolve_choices, tools_of,
 };

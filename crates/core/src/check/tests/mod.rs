@@ -14,4 +14,3 @@ mod policy;
 mod references;
 mod slots;
 mod speculative;
-mod undo;

@@ -84,7 +84,7 @@ pub struct RevertSummary {
     pub error: Option<String>,
     /// The steps, items and rounds whose calls happened and have no undo.
     pub unreverted: Vec<Arc<str>>,
-    /// The steps, items and rounds with calls of which it is unknown whether they happened.
+    /// The steps, items and rounds with calls that may or may not have happened.
     pub in_doubt: Vec<Arc<str>>,
 }
 

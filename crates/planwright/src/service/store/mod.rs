@@ -23,7 +23,9 @@ pub use link::{RequestWatch, RunRequests, with_seen_answers};
 #[cfg(feature = "store")]
 pub use resume::Resume;
 #[cfg(feature = "store")]
-pub use revert::PreparedRevert;
+pub use revert::{
+    DoubtfulCall, PlannedUndo, PreparedRevert, Revert, RevertRequest, UnrevertedCall,
+};
 #[cfg(feature = "store")]
 pub(super) use revert::{RevertOnFailure, store_for_revert};
 #[cfg(feature = "store")]

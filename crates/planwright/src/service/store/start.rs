@@ -106,6 +106,6 @@ fn printed(plan: &Plan) -> Result<String, Error> {
 }
 
 /// Returns the identity of this process, as the store shows it to others.
-pub(super) fn holder() -> LeaseHolder {
+pub(in crate::service) fn holder() -> LeaseHolder {
     LeaseHolder::this_process("", now())
 }

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use planwright::engine::RunStatus;
-use planwright::revert::PlannedUndo;
 use planwright::schemars::{self, JsonSchema};
+use planwright::service::PlannedUndo;
 use planwright::store::Store;
 use planwright::stored::{StoredRunError, reverts_of};
 use planwright::{Error, Function, Functions, Planwright, ToolError, parse};

@@ -24,7 +24,7 @@ pub(super) struct MadeCall {
     /// The tool, as it was when the run called it.
     pub(super) tool: Tool,
     pub(super) args: Value,
-    pub(super) outcome: CallOutcome,
+    pub(super) outcome: RecordedOutcome,
     /// The undo of the step.
     pub(super) undo: Option<Undo>,
     /// True if a repetition of the call has no further effect.
@@ -33,8 +33,8 @@ pub(super) struct MadeCall {
 
 /// The outcome of a call that did not certainly fail.
 #[derive(Debug)]
-pub(super) enum CallOutcome {
-    /// It happened, and returned this value, for which the server stated these labels.
+pub(super) enum RecordedOutcome {
+    /// The call happened, and returned this value, for which the server stated these labels.
     Happened(Value, ValueLabels),
     /// No answer says whether it happened.
     Unknown,
@@ -78,7 +78,7 @@ pub(super) fn made_calls(
                     at: Arc::clone(at),
                     attempt: *attempt,
                     args: args.clone(),
-                    outcome: CallOutcome::Unknown,
+                    outcome: RecordedOutcome::Unknown,
                     undo: step.and_then(|step| step.undo.as_deref().cloned()),
                     is_repeatable: tool.is_repeatable()
                         || idempotency == Some(Idempotency::Idempotent),
@@ -98,7 +98,7 @@ pub(super) fn made_calls(
                     Ok(output) => {
                         if let Some(call) = calls.get_mut(found) {
                             let value = output.value.clone();
-                            call.outcome = CallOutcome::Happened(value, output.labels);
+                            call.outcome = RecordedOutcome::Happened(value, output.labels);
                             call.ended = index;
                         }
                     }
@@ -133,7 +133,7 @@ fn remove_repeated(calls: &mut Vec<MadeCall>) {
     let is_repeated = |index: usize, call: &MadeCall| {
         let mut later = calls.iter().skip(index + 1);
         call.is_repeatable
-            && matches!(call.outcome, CallOutcome::Unknown)
+            && matches!(call.outcome, RecordedOutcome::Unknown)
             && later.any(|later| later.at == call.at && later.args == call.args)
     };
     let repeated: Vec<usize> = calls

@@ -7,5 +7,8 @@ mod arguments;
 mod calls;
 mod labels;
 mod proposal;
+mod start;
 
 pub use proposal::{DoubtfulCall, PlannedUndo, Revert, RevertRequest, UnrevertedCall};
+pub use start::PreparedRevert;
+pub(in crate::service) use start::{RevertOnFailure, store_for_revert};

@@ -8,17 +8,17 @@ use planwright_engine::run::RevertSummary;
 use planwright_engine::{Approver, RunId, RunOptions};
 use planwright_store::Store;
 
-use super::link::now;
-use super::start::{approver_of, holder};
+use super::{Revert, RevertRequest};
 use crate::loaded_plan::LoadedPlan;
-use crate::revert::{Revert, RevertRequest};
+use crate::service::store::link::now;
+use crate::service::store::start::{approver_of, holder};
 use crate::service::{Error, Planwright, Run, RunSpec, RunStorage};
 use crate::stored::StoredRunError;
 
 /// A revert whose plan is checked, before it starts.
 #[derive(Debug)]
 pub struct PreparedRevert {
-    /// What it undoes, and what it does not.
+    /// The calls that it undoes, and those that it does not.
     pub revert: Revert,
     /// The plan; `None` if there is nothing to undo.
     plan: Option<(CheckedPlan, LoadedPlan)>,

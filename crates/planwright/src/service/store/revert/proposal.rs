@@ -16,7 +16,7 @@ use planwright_engine::run::{RevertSummary, contains_mask};
 use planwright_store::{LeaseHolder, LeasedRun, Store};
 
 use super::arguments::undo_arguments;
-use super::calls::{CallOutcome, MadeCall, made_calls};
+use super::calls::{MadeCall, RecordedOutcome, made_calls};
 use super::labels::argument_labels;
 use crate::format::{PlanTextV1, RevertedCallV1, RevertsV1, ToolSourcesV1};
 use crate::loaded_plan::{LoadedPlan, RECALLED};
@@ -59,7 +59,7 @@ pub struct Revert {
     pub undos: Vec<PlannedUndo>,
     /// The calls that happened and that nothing undoes, in the order in which they ended.
     pub unreverted: Vec<UnrevertedCall>,
-    /// The calls of which it is unknown whether they happened, or whether they are undone.
+    /// The calls in doubt: they may or may not have happened, or be undone.
     pub in_doubt: Vec<DoubtfulCall>,
     /// The number of calls that earlier reverts have undone.
     pub undone_before: usize,
@@ -82,7 +82,7 @@ pub struct PlannedUndo {
     pub called: ToolName,
     /// The tool that undoes the call, as the plan or the configuration names it.
     pub tool: Arc<str>,
-    /// Its arguments.
+    /// The arguments.
     pub arguments: Value,
 }
 
@@ -202,7 +202,7 @@ impl Revert {
         if undo.is_none() && call.tool.merely_reads() {
             return false;
         }
-        let CallOutcome::Happened(output, _) = &call.outcome else {
+        let RecordedOutcome::Happened(output, _) = &call.outcome else {
             self.in_doubt.push(DoubtfulCall {
                 at: Arc::clone(&call.at),
                 tool,
@@ -334,8 +334,8 @@ fn undo_outcomes(
                 .iter()
                 .filter(|made| made.at.outermost().as_str() == call.step);
             let outcome = match undos.next_back().map(|made| &made.outcome) {
-                Some(CallOutcome::Happened(..)) => UndoOutcome::Undone,
-                Some(CallOutcome::Unknown) => UndoOutcome::InDoubt(id.clone()),
+                Some(RecordedOutcome::Happened(..)) => UndoOutcome::Undone,
+                Some(RecordedOutcome::Unknown) => UndoOutcome::InDoubt(id.clone()),
                 None => continue,
             };
             outcomes.insert(call.entry, outcome);

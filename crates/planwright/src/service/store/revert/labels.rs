@@ -6,7 +6,7 @@ use planwright_core::Policy;
 use planwright_core::flow::{self, FlowContext, RecalledLabels, StepLabels, ValueLabels};
 use planwright_engine::RunId;
 
-use super::calls::{CallOutcome, MadeCall};
+use super::calls::{MadeCall, RecordedOutcome};
 use crate::stored::StoredRun;
 
 /// Returns the labels of the arguments that undo `calls`, by the step that undoes each. Those without labels count as untrusted and private.
@@ -34,8 +34,8 @@ pub(super) fn argument_labels<'a>(
     let stated: Vec<(Arc<str>, ValueLabels)> = calls
         .iter()
         .filter_map(|(_, call)| match &call.outcome {
-            CallOutcome::Happened(_, labels) => Some((call.at.steps().into(), *labels)),
-            CallOutcome::Unknown => None,
+            RecordedOutcome::Happened(_, labels) => Some((call.at.steps().into(), *labels)),
+            RecordedOutcome::Unknown => None,
         })
         .collect();
     let outputs = flow::step_labels(&plan, context, &stated);

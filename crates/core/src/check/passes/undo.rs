@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::passes::{arguments, names, policy, references};
-use super::pipeline::{resolve_steps, step_ids};
-use super::reporter::Reporter;
-use super::resolved_plan::ResolvedPlan;
-use super::slot_writers::SlotWriters;
-use super::type_inference::TypeInference;
+use super::{arguments, names, policy, references};
+use crate::check::pipeline::{resolve_steps, step_ids};
+use crate::check::reporter::Reporter;
+use crate::check::resolved_plan::ResolvedPlan;
+use crate::check::slot_writers::SlotWriters;
+use crate::check::type_inference::TypeInference;
 use crate::plan::{Action, Node, Undo};
 use crate::{Code, Object, Place, Plan, Step, Tool};
 
@@ -16,7 +16,7 @@ use crate::{Code, Object, Place, Plan, Step, Tool};
 const UNDO: u32 = 2;
 
 /// Checks the undo of every step of `resolved`. Returns the tools that undo steps, with the positions of these.
-pub(super) fn check(
+pub(in crate::check) fn check(
     resolved: &ResolvedPlan<'_>,
     reporter: &mut Reporter<'_>,
 ) -> Vec<(u32, Arc<Tool>)> {
