@@ -107,6 +107,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Run(arguments) => Box::pin(run::session::run(&arguments, printer)).await,
             Command::Call(arguments) => Box::pin(run::call::call(&arguments, printer)).await,
             Command::Resume(arguments) => Box::pin(run::resume::resume(&arguments, printer)).await,
+            Command::Revert(arguments) => Box::pin(run::revert::revert(&arguments, printer)).await,
             Command::Waiting(arguments) => approval::waiting::waiting(&arguments, printer),
             Command::Approve(arguments) if arguments.plan => {
                 approval::plan::approve(&arguments, printer)

@@ -37,18 +37,19 @@ pub use documents::{
 };
 pub use report::{
     CallV1, DURATIONS_SCHEMA, DurationsV1, ESTIMATE_SCHEMA, EVENT_SCHEMA, ErrorV1, EstimateV1,
-    EstimatedCallV1, EventKindV1, EventV1, PlanV1, REPORT_SCHEMA, ReasonV1, ReportStatus, ReportV1,
-    StepV1, TRIMMED, ToolDurationV1, Trim, UsageV1, milliseconds,
+    EstimatedCallV1, EventKindV1, EventV1, PlanV1, REPORT_SCHEMA, ReasonV1, ReportRevertV1,
+    ReportStatus, ReportV1, StepV1, TRIMMED, ToolDurationV1, Trim, UsageV1, milliseconds,
 };
 pub use runs::{
-    ChangeV1, ChangedStepV1, DIFF_SCHEMA, DiffV1, DivergenceV1, ENTRY_SCHEMA, EntryV1, LOG_SCHEMA,
-    LogLineV1, LogStream, LogV1, OPEN_CALL_SCHEMA, OpenCallV1, PLAN_TEXTS_DIFF_SCHEMA, PlanDiffV1,
-    PlanTextsDiffV1, REPLAY_SCHEMA, RUNS_SCHEMA, RecordV1, ReplayV1, RunClock, RunListingV1,
-    RunsV1, StepDiffV1, StepSideV1, WAITING_SCHEMA, WaitingV1, changes,
+    ChangeV1, ChangedStepV1, DIFF_SCHEMA, DiffV1, DivergenceV1, ENTRY_SCHEMA, EntryV1, InDoubtV1,
+    LOG_SCHEMA, LogLineV1, LogStream, LogV1, OPEN_CALL_SCHEMA, OpenCallV1, PLAN_TEXTS_DIFF_SCHEMA,
+    PlanDiffV1, PlanTextsDiffV1, REPLAY_SCHEMA, REVERT_SCHEMA, RUNS_SCHEMA, RecordV1, ReplayV1,
+    RevertV1, RunClock, RunListingV1, RunsV1, StepDiffV1, StepSideV1, UndoV1, UnrevertedV1,
+    WAITING_SCHEMA, WaitingV1, changes,
 };
 pub use stored::{
     BoundV1, ChoiceV1, FlowModeV1, FormatError, GuardsV1, LibraryPlanV1, LimitV1, NamedBoundV1,
     OptionsV1, PROCESS_SCHEMA, PlanTextV1, ProcessV1, RUN_SCHEMA, RateV1, RecalledLabelsV1,
-    RetainedStepV1, RevisionV1, RunV1, ToolSourcesV1, ToolV1,
+    RetainedStepV1, RevertedCallV1, RevertsV1, RevisionV1, RunV1, ToolSourcesV1, ToolV1,
 };
 pub use time::{day, duration_nanos, from_unix_ms, timestamp};

@@ -9,6 +9,7 @@ use planwright::format::{FlowModeV1, PlanTextV1, ProcessV1, RunV1, ToolSourcesV1
 use planwright::loaded_plan::LoadedPlan;
 use planwright::stored::{process, tools_of};
 use planwright_core::Tool;
+use planwright_core::plan::OnFailure;
 use planwright_engine::run::redacted_inputs;
 use planwright_engine::{Decision, Durations, RunOptions};
 use serde::{Deserialize, Serialize};
@@ -91,6 +92,9 @@ pub enum RunRequestError {
     /// A step extracts data with a model.
     #[error("the step `{0}` extracts data with a model, which does not run on Restate")]
     Extraction(String),
+    /// The plan undoes what it did if it fails.
+    #[error("the plan has `on_failure: revert`, which does not run on Restate")]
+    Revert,
     /// Another version has written the request.
     #[error("the request of the run has the schema `{0}`, which this version does not read")]
     Schema(String),
@@ -132,6 +136,9 @@ impl RunRequest<'_> {
             .find(|(name, value)| inputs.get(*name) != Some(value))
         {
             return Err(RunRequestError::SecretInput(name.to_string()));
+        }
+        if self.plan.plan().on_failure == OnFailure::Revert {
+            return Err(RunRequestError::Revert);
         }
         if let Some(step) = extracting_step(self.plan) {
             return Err(RunRequestError::Extraction(step));

@@ -152,6 +152,10 @@ impl From<StoredRunError> for ApiError {
             | StoredRunError::Unfinished
             | StoredRunError::DrivenBy(_)
             | StoredRunError::NotStale(_)
+            | StoredRunError::Reverted(_)
+            | StoredRunError::Superseded(_)
+            | StoredRunError::NotStored
+            | StoredRunError::NoCall(_)
             | StoredRunError::Doubt { .. }
             | StoredRunError::ServerRuns { .. }
             | StoredRunError::Done(_)

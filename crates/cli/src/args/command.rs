@@ -14,7 +14,7 @@ use super::{
     DrainArguments, EngineArguments, ExplainArguments, ExportArguments, FlowArguments,
     FlowSwitches, GuardArguments, HealthArguments, ImportArguments, InitArguments, LearnArguments, ListArguments,
     LoginArguments, LogsArguments, LspArguments, ManArguments, PassphraseArguments, PlanArguments,
-    PruneArguments, RejectArguments, ReplayArguments, ResumeArguments, RunFormat,
+    PruneArguments, RejectArguments, ReplayArguments, ResumeArguments, RevertArguments, RunFormat,
     RunOutputArguments, RunsArguments, SaveArguments, ServeArguments, ServersArguments,
     ShowArguments, StoreArguments, TokenArguments, ToolArguments, ToolsArguments, UiArguments,
     WaitingArguments, WorkerArguments, WrapArguments,
@@ -78,6 +78,13 @@ pub(crate) enum Command {
     ///
     /// Exit status: as `run`; also 2 if another process has leased the run.
     Resume(Box<ResumeArguments>),
+    /// Undo what a run did, in reverse order, by the undos of its steps and of the configuration.
+    ///
+    /// The undos are a plan: it is checked, asks and is stored as any other, and `resume` continues it. What has no undo, and what may or
+    /// may not have happened, is printed before anything is called; then `--partial` undoes the rest. A call is never undone twice.
+    ///
+    /// Exit status: as `run`; 0 also if there is nothing to undo, 3 also if something cannot be undone, without `--partial`.
+    Revert(Box<RevertArguments>),
     /// List all calls that wait for a decision, of all runs, with their arguments.
     Waiting(WaitingArguments),
     /// Show the calls of a run that wait for a decision, and approve them.

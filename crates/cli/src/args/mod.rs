@@ -30,7 +30,7 @@ pub(crate) use run::{
     ApproveArguments, AttachArguments, CancelArguments, DeleteArguments, DiffArguments,
     ExportArguments, ImportArguments, ListArguments, LogsArguments, PassphraseArguments,
     PruneArguments, QuestionArguments, RejectArguments, ReplayArguments, ResumeArguments,
-    RunStateArgument, RunsArguments, SaveArguments, WaitingArguments,
+    RevertArguments, RunStateArgument, RunsArguments, SaveArguments, WaitingArguments,
 };
 pub(crate) use serve::{
     HealthArguments, InitArguments, LoginArguments, ServeArguments, TokenArguments, TokenCommand,

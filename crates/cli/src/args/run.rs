@@ -148,6 +148,35 @@ impl ResumeArguments {
     }
 }
 
+/// `revert`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct RevertArguments {
+    /// The run: its id, or the beginning of it; `last` or `@1` for the newest run of this project, `@2` for the one before.
+    #[arg(value_name = "RUN", help_heading = OPTIONS)]
+    pub(crate) run: String,
+    /// Undo only the calls that ended since the first one of this step ended, that one included.
+    #[arg(help_heading = OPTIONS, long, value_name = "STEP")]
+    pub(crate) from: Option<String>,
+    /// Undo the rest if some calls have no undo, or may or may not have happened.
+    #[arg(help_heading = OPTIONS, long)]
+    pub(crate) partial: bool,
+    /// Do everything except the calls: show what would be undone, and what would not.
+    #[arg(help_heading = OPTIONS, long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) tools: ToolArguments,
+    #[command(flatten)]
+    pub(crate) guards: GuardArguments,
+    #[command(flatten)]
+    pub(crate) consent: ConsentArguments,
+    #[command(flatten)]
+    pub(crate) drain: DrainArguments,
+    #[command(flatten)]
+    pub(crate) output: RunOutputArguments,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+}
+
 /// `save`
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SaveArguments {

@@ -24,8 +24,8 @@ const SUBJECTS: &[(&str, &[&str])] = &[
     (
         "Runs",
         &[
-            "run", "call", "resume", "runs", "logs", "attach", "cancel", "replay", "diff",
-            "export", "import", "prune", "ui",
+            "run", "call", "resume", "revert", "runs", "logs", "attach", "cancel", "replay",
+            "diff", "export", "import", "prune", "ui",
         ],
     ),
     ("Decisions", &["waiting", "approve", "reject", "passphrase"]),

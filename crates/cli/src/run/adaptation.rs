@@ -262,6 +262,7 @@ impl Adaptation<'_> {
                 history: Some(history),
                 store: session.store.cloned(),
             },
+            leases: Vec::new(),
             is_approved: approved.is_some(),
         };
         let revised = RevisedPlan {

@@ -7,5 +7,6 @@ pub(crate) mod early_run;
 pub(crate) mod plan_file;
 pub(crate) mod restate;
 pub(crate) mod resume;
+pub(crate) mod revert;
 pub(crate) mod session;
 pub(crate) mod stopping;

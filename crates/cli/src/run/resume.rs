@@ -22,7 +22,8 @@ use crate::args::{PlanArguments, Progress, ResumeArguments, TextArguments, ToolA
 use crate::error::{CommandError, Exit};
 use crate::run::plan_file::{self, value_or_text};
 use crate::run::session::{
-    ConsentOutcome, FinishedRun, RunSegment, RunSession, rejected, report, request_plan_approval,
+    ConsentOutcome, FinishedRun, RunSegment, RunSession, needed_tools, rejected, report,
+    request_plan_approval,
 };
 use crate::runs::selector::find_run;
 use crate::runs::store;
@@ -60,7 +61,7 @@ pub(crate) async fn resume(
         // Repeating a call with an unknown outcome is a decision like any other.
         PassphraseCheck::open(Some(&store))?.confirm()?;
     }
-    let sources = sources(&id, &stored, arguments)?;
+    let sources = sources(&id, &stored, &arguments.tools)?;
     settle_orphans(&leased, arguments, printer).await;
     let old = stored.loaded(vars(arguments)?)?;
     let loaded = match &arguments.plan {
@@ -74,7 +75,7 @@ pub(crate) async fn resume(
     let telemetry = telemetry::open(&config)?;
     let max_output = arguments.guards.max_output(&config);
     let mut signals = Signals::new()?;
-    let needed = loaded.tool_names();
+    let needed = needed_tools(&loaded, &config);
     let mut toolbox = tokio::select! {
         toolbox = Toolbox::open(&sources, Some(&needed), ServerUse::Calls, printer) => toolbox?,
         _ = signals.next() => return Ok(Exit::Interrupted),
@@ -169,6 +170,7 @@ pub(crate) async fn resume(
             prepared: Box::new(prepared),
         },
         is_approved: approved.is_some(),
+        leases: Vec::new(),
     };
     let session = RunSession {
         id: &id,
@@ -193,13 +195,13 @@ pub(crate) async fn resume(
 
 /// Returns the sources of the run's tools: those of the arguments, else those of its start. An imported run began with programs and
 /// folders of another machine, so its tools must be named.
-fn sources(
+pub(super) fn sources(
     id: &RunId,
     stored: &StoredRun,
-    arguments: &ResumeArguments,
+    named: &ToolArguments,
 ) -> Result<ToolArguments, CommandError> {
-    if arguments.tools.are_named() {
-        return Ok(arguments.tools.clone());
+    if named.are_named() {
+        return Ok(named.clone());
     }
     if stored.imported.is_none() {
         return Ok(store::tool_arguments(&stored.run.tools));
@@ -214,7 +216,7 @@ fn sources(
 }
 
 /// Returns the folder whose configuration applies: the one in which the run began, unless it was imported.
-fn folder(stored: &StoredRun) -> &Path {
+pub(super) fn folder(stored: &StoredRun) -> &Path {
     Path::new(match stored.imported {
         None => stored.run.tools.folder.as_str(),
         Some(_) => ".",

@@ -8,7 +8,7 @@ use std::time::Duration;
 use planwright::config::Config;
 use planwright::core::check::{CheckedPlan, Policy};
 use planwright::core::expression::EvaluationLimits;
-use planwright::core::plan::Mode;
+use planwright::core::plan::{Mode, OnFailure};
 use planwright::core::{Catalog, PlanConsent, ServerName, ToolName};
 use planwright::dialects::document::nearest;
 use planwright::engine::journal::{Journal, MemoryJournal};
@@ -23,10 +23,11 @@ use planwright::service::{RunSpec, RunStorage, TimeLeft, run_time};
 use planwright::stored::{self, NewStoredRun};
 use planwright::telemetry::Telemetry;
 use planwright::{Planwright, Run};
-use planwright_store::Store;
+use planwright_store::{LeasedRun, Store};
 
 use super::plan_file;
 use super::restate;
+use super::revert::report_revert;
 use super::stopping::{CANCELLING, Reaction, Stopping};
 use crate::approval::approver;
 use crate::approval::approver::{ApprovalSubject, PlanAnswer, approver};
@@ -50,8 +51,19 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
     let command = PlanCommand::open(arguments, printer)?;
     let loaded = plan_file::read(&arguments.plan)?;
     plan_file::note_shadowed_plan(&arguments.plan.text, printer);
-    let needed = loaded.tool_names();
+    let needed = needed_tools(&loaded, &command.config);
     Box::pin(command.run(&needed, |_| Ok(loaded))).await
+}
+
+/// Returns the tools that a run of the plan may call: those that it names, and if it undoes what it did after a failure, those that the
+/// configuration names for that.
+pub(super) fn needed_tools(loaded: &LoadedPlan, config: &Config) -> BTreeSet<String> {
+    let mut needed = loaded.tool_names();
+    let plan = loaded.plan.as_ref();
+    if plan.is_some_and(|plan| plan.on_failure == OnFailure::Revert) {
+        needed.extend(config.undo_tools().map(ToString::to_string));
+    }
+    needed
 }
 
 /// The command with its configuration.
@@ -419,6 +431,8 @@ pub(crate) struct RunSegment {
     pub(crate) storage: RunStorage,
     /// True if a person has approved the plan as a whole.
     pub(crate) is_approved: bool,
+    /// The leases of other runs, until this one is stored.
+    pub(crate) leases: Vec<LeasedRun>,
 }
 
 impl RunSession<'_> {
@@ -428,11 +442,18 @@ impl RunSession<'_> {
         segment: RunSegment,
         mut signals: Signals,
     ) -> Result<Exit, CommandError> {
+        let options = segment.options.clone();
         let ended = self.run(segment, &mut signals).await?;
-        signals.leave_on_next();
-        let Some(ended) = ended else {
+        let Some(mut ended) = ended else {
+            signals.leave_on_next();
             return Ok(Exit::Interrupted);
         };
+        // A person who has interrupted the run decides what follows.
+        if self.wants_revert(&ended.summary) && !signals.has_received() {
+            let reverted = Box::pin(self.revert_failed(options, &mut signals)).await;
+            ended.summary.revert = Some(Box::new(reverted));
+        }
+        signals.leave_on_next();
         let exit = self.report(&ended);
         self.toolbox.servers.close().await;
         exit
@@ -535,6 +556,7 @@ impl RunSession<'_> {
             options,
             storage,
             is_approved,
+            leases: Vec::new(),
         })
     }
 
@@ -559,6 +581,8 @@ impl RunSession<'_> {
             options: segment.options,
             approver: approver(self.consent, subject, self.printer)?,
             storage: segment.storage,
+            leases: segment.leases,
+            defers_revert: true,
             trace: telemetry::parent(),
             ..RunSpec::new(segment.plan)
         })?;
@@ -592,6 +616,12 @@ impl RunSession<'_> {
             self.printer,
         )?;
         self.toolbox.servers.report_unanswered(self.printer);
+        if let Some(revert) = ended.summary.revert.as_deref()
+            && self.format == RunFormat::Text
+        {
+            report_revert(revert, self.printer);
+            return Ok(Exit::of_run(ended.summary.status));
+        }
         let is_stored = self.store.is_some();
         Ok(store::report_end(
             &ended.summary,

@@ -12,7 +12,7 @@ use planwright::engine::RunId;
 use planwright::engine::event::Address;
 use planwright::engine::run::{History, StepSummary};
 use planwright::format::{LogV1, RevisionV1, RunListingV1};
-use planwright::stored::{PlanChange, StoredRun, listing};
+use planwright::stored::{PlanChange, StoredRun, listing, reverts_of};
 use planwright::terminal_text;
 use planwright_store::{RunInfo, Store, StoreError};
 use serde::Serialize;
@@ -81,6 +81,9 @@ pub(crate) fn show(
     }
     if let DrawingFormat::Text | DrawingFormat::Ascii | DrawingFormat::List = arguments.picture() {
         printer.data_line(&headline(&run));
+        for line in revert_lines(store, id, &stored)? {
+            printer.data_line(&line);
+        }
         for line in revision_lines(&stored) {
             printer.data_line(&terminal_text::lines(&line));
         }
@@ -132,6 +135,25 @@ fn revision(stored: StoredRun, arguments: &ShowArguments) -> Result<StoredRun, C
         CommandError::new(format!("the run has no plan number {number}"))
             .hint(format!("it had {}", counted(count, "plan")))
     })
+}
+
+/// Returns the lines about the run that it reverts, and about those that revert it.
+fn revert_lines(
+    store: &Store,
+    id: &RunId,
+    stored: &StoredRun,
+) -> Result<Vec<String>, CommandError> {
+    let of = stored.run.reverts.iter();
+    let of = of.map(|reverts| format!("reverts the run {}", store::short_id(&reverts.run)));
+    let (by, _) = reverts_of(store, id)?;
+    let by = by.into_iter().map(|(by, reverts)| {
+        let calls = counted(reverts.calls.len(), "call");
+        format!(
+            "reverted by the run {}: {calls} to undo",
+            store::short_id(&by)
+        )
+    });
+    Ok(of.chain(by).collect())
 }
 
 /// Returns the lines about revised plans of the run.

@@ -192,6 +192,10 @@ impl From<StoredRunError> for CommandError {
             StoredRunError::DrivenBy(_) => {
                 explained.hint("`planwright attach RUN` shows it, `planwright cancel RUN` cancels it")
             }
+            StoredRunError::Reverted(by) | StoredRunError::Superseded(by) => {
+                explained.hint(format!("`planwright show {}` shows that run", short_id(&by)))
+            }
+            StoredRunError::NotStored => explained.hint("leave `--no-store` out"),
             StoredRunError::Done(_) => {
                 explained.hint("a plan that changes the step runs it again: `--plan FILE`")
             }
@@ -210,6 +214,7 @@ impl From<StoredRunError> for CommandError {
             | StoredRunError::UnknownDialect(_)
             | StoredRunError::Unwritable(_)
             | StoredRunError::NotStale(_)
+            | StoredRunError::NoCall(_)
             | StoredRunError::UnknownStep { near: None, .. }
             | StoredRunError::AmbiguousStep { .. }
             | StoredRunError::Twice(_) => explained,

@@ -53,6 +53,7 @@ mod restate;
 #[cfg(unix)]
 mod restate_faults;
 mod resume;
+mod revert;
 mod runs;
 mod secrets;
 mod selectors;

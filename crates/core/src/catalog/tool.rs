@@ -7,7 +7,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use super::SeenAnswers;
-use crate::plan::{Node, NodeKind, Step};
+use crate::plan::{Node, NodeKind, Step, Undo};
 use crate::text::hex;
 use crate::{Hashing, Object, Schema, ServerName, ToolName, Value};
 
@@ -44,6 +44,8 @@ pub struct Tool {
     /// The parameters that the configuration marks as sharable, in addition to those that the schema marks with
     /// `x-sharable`.
     pub sharable: BTreeSet<Arc<str>>,
+    /// The call that undoes a call of the tool, unless the step has its own; the configuration sets it.
+    pub undo: Option<Arc<Undo>>,
 }
 
 /// The annotations that a server states about a tool (MCP `ToolAnnotations`); `None` for omitted ones.
@@ -131,6 +133,7 @@ impl Tool {
             for_views: false,
             seen: None,
             sharable: BTreeSet::new(),
+            undo: None,
         }
     }
 
@@ -142,6 +145,11 @@ impl Tool {
     /// Returns the name `server__tool`, limited to the letters, digits, `_` and `-` that model APIs allow.
     pub fn model_name(&self) -> String {
         format!("{}__{}", for_models(&self.server), for_models(&self.name))
+    }
+
+    /// Returns true if a trusted server states that a call changes nothing.
+    pub fn merely_reads(&self) -> bool {
+        self.annotations.trusted && self.annotations.read_only
     }
 
     /// Returns true if a trusted server states that a second call with the same arguments has no further effect.

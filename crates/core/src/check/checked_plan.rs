@@ -78,6 +78,8 @@ pub struct CheckedStep {
     pub tool: Option<Arc<Tool>>,
     /// The plan that the step runs.
     pub plan: Option<CheckedPlan>,
+    /// The tool that undoes the call of the step.
+    pub undo: Option<Arc<Tool>>,
     /// The steps that this one may wait for, by position, each once per kind.
     pub dependencies: Vec<Dependency>,
     /// The steps that must finish before this one is first evaluated, by position: all dependencies except those of
@@ -404,5 +406,5 @@ fn needs_type(tool: &Tool, name: &str) -> bool {
 
 fn merely_reads(tool: &Tool) -> bool {
     // Only a trusted server's word counts.
-    tool.annotations.trusted && tool.annotations.read_only && !tool.needs_approval()
+    tool.merely_reads() && !tool.needs_approval()
 }

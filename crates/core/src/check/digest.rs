@@ -154,6 +154,7 @@ impl DigestWriter {
         self.tag(match plan.on_failure {
             OnFailure::KeepGoing => 0,
             OnFailure::Stop => 1,
+            OnFailure::Revert => 2,
         });
         self.tag(match plan.sharing {
             Sharing::Open => 0,
@@ -259,6 +260,12 @@ impl DigestWriter {
             Concurrency::Any => 0,
             Concurrency::Alone => 1,
         });
+        // Written only if present, so that plans without it have the digest that they have always had. No instance has this tag.
+        if let Some(undo) = &step.undo {
+            self.tag(2);
+            self.word(&undo.tool.text);
+            self.node(&undo.args);
+        }
         self.optional(step.instance.as_ref(), Self::shared_word);
     }
 

@@ -9,6 +9,7 @@ use super::dependencies::DependencyFinder;
 use super::passes::path_texts::PathTextPass;
 use super::passes::{
     arguments, cycles, inputs, names, order, policy, positional, references, slot_schemas, slots,
+    undo,
 };
 use super::reporter::{DiagnosticBatch, Reporter};
 use super::resolved_plan::{
@@ -144,7 +145,7 @@ pub(super) fn check_plan(
         &nothing
     };
     // The type of the output and the open reads follow once there are no errors.
-    let data = CheckedData {
+    let mut data = CheckedData {
         inputs: inputs::values(&plan, inputs),
         plan,
         steps,
@@ -220,6 +221,7 @@ pub(super) fn check_plan(
     resolved.each_use_in_output(&mut |usage| check_use(usage, &mut reporter));
     inputs::check(&resolved, &mut reporter);
     slots::check_sharing(&resolved, &mut reporter);
+    let undos = undo::check(&resolved, &mut reporter);
     policy::check_external_values(&resolved, &mut reporter);
     slots::check(&resolved, &types, &mut reporter);
     slot_schemas::check(&resolved, &types, &mut reporter);
@@ -235,6 +237,11 @@ pub(super) fn check_plan(
         types.plan_output_type()
     };
     drop(types);
+    for (step, tool) in undos {
+        if let Some(step) = data.steps.get_mut(step as usize) {
+            step.undo = Some(tool);
+        }
+    }
     let checked = CheckedPlan::new(CheckedData {
         output_type,
         unwritten_slot_reads: unwritten_slot_reads(&data, reads),
@@ -329,6 +336,7 @@ pub(super) fn resolve_steps(
             index,
             tool: tool.map(|tool| tool.of_step(step)),
             plan: sub_plan,
+            undo: None,
             dependencies: dependencies.all,
             initial_dependencies: dependencies.initial,
         });

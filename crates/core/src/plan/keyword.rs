@@ -56,7 +56,7 @@ keywords! {
         Listed = "listed",
     }
 
-    /// The effect of a failure on steps that do not depend on it.
+    /// The effect of a failure on steps that do not depend on it, and on those that are done.
     #[derive(Default)]
     OnFailure {
         /// Independent steps continue.
@@ -64,6 +64,8 @@ keywords! {
         KeepGoing = "keep_going",
         /// No further step starts.
         Stop = "stop",
+        /// No further step starts, and another run undoes what the run did.
+        Revert = "revert",
     }
 
     /// The parameters that may receive references.

@@ -24,5 +24,5 @@ pub use retry::{RETRY_FIELDS, Retry, RetryAccess, RetryField, RetryFieldKind, Re
 pub(crate) use step::SelfReference;
 pub use step::{
     Action, Approval, Concurrency, ForEach, Idempotency, Name, OnError, PlanCall, PlanTarget,
-    Repeat, Step,
+    Repeat, Step, Undo,
 };

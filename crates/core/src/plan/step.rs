@@ -47,8 +47,27 @@ pub struct Step {
     pub concurrency: Concurrency,
     /// The instance that the step runs for; `None` means all instances.
     pub instance: Option<Arc<str>>,
+    /// The call that undoes the effect of the step's call.
+    pub undo: Option<Box<Undo>>,
     /// The author's reason for the step.
     pub note: Option<Arc<str>>,
+}
+
+/// A call that undoes the effect of another one. A run never makes it; a run that reverts another one does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Undo {
+    /// The tool to call.
+    pub tool: Name,
+    /// The named arguments, an object. References read the step [`OUTPUT`](Self::OUTPUT), the output of the call to undo, and the
+    /// step [`ARGUMENTS`](Self::ARGUMENTS), its arguments; nothing else, so that the record of one call suffices to undo it.
+    pub args: Node,
+}
+
+impl Undo {
+    /// The name of the output of the call to undo, in references.
+    pub const OUTPUT: &str = "output";
+    /// The name of the arguments of the call to undo, in references.
+    pub const ARGUMENTS: &str = "arguments";
 }
 
 /// A name in the plan, with its source place.
@@ -200,6 +219,7 @@ impl Step {
             idempotency: Idempotency::AsTool,
             concurrency: Concurrency::Any,
             instance: None,
+            undo: None,
             note: None,
         }
     }

@@ -18,7 +18,8 @@
 //! - Control flow: `after` other steps, `when` a condition holds, `for_each` item of a list (`max_parallel`, `as`,
 //!   `with_item`), in rounds (`repeat`: `until`, `max`), for one `instance`, `alone`. `writes` stores the output in a slot.
 //! - Failures: `retry` (`attempts`, `delay`), `timeout`, `on_error`: `"continue"`, or `{"output": …}` in its place;
-//!   the plan's `on_failure` decides if independent steps `keep_going`. `approval` asks a person first; `idempotent`
+//!   the plan's `on_failure` decides if independent steps `keep_going`, or if the run is undone (`revert`). `undo` is the call
+//!   that undoes a step: `{"tool", "arguments"}`, in which `${output…}` and `${arguments…}` read the call to undo. `approval` asks a person first; `idempotent`
 //!   declares that a second call does no harm.
 //! - `${…}` is a path, alternatives (`a.x ?? b.y ?? "none"`), `all(a, b)` (waits for all, gives the last), or a CEL
 //!   expression; see [`planwright_core::expression::parse_form`]. A `?` after a path gives `null` for missing values,

@@ -59,6 +59,7 @@ const OWN_STEP_FIELDS: &[&str] = &[
     "idempotent",
     "alone",
     "scopes",
+    "undo",
 ];
 
 /// Fields of a step that this dialect does not have, but another one does.

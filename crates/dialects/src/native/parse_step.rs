@@ -7,7 +7,7 @@ use planwright_core::expression::is_item_name;
 use planwright_core::plan::{
     Action, Approval, Concurrency, ForEach, Idempotency, InitialValues, Keyword, Method, Name,
     Node, NodeKind, OnError, PlanCall, PlanTarget, RETRY_FIELDS, Repeat, Retry, RetryAccess,
-    RetryField, RetryFieldKind, SlotKind, SlotPath, SlotSchema, Step, Targets, Writes,
+    RetryField, RetryFieldKind, SlotKind, SlotPath, SlotSchema, Step, Targets, Undo, Writes,
 };
 use planwright_core::{Code, Diagnostic, EXTRACTION, StepId, Value};
 
@@ -89,8 +89,11 @@ impl NativeReader<'_> {
         }
         step.instance = fields.text("instance", self.sink).map(Arc::clone);
         step.note = fields.text("note", self.sink).map(Arc::clone);
-        fields.finish(self.sink);
         self.item_name = None;
+        if let Some(undo) = fields.optional("undo") {
+            step.undo = self.undo(undo).map(Box::new);
+        }
+        fields.finish(self.sink);
         // A missing id ends the step only here, so that the problems of all fields are reported.
         id?;
         warn_about_reserved_id(&step, id_place, self.sink);
@@ -115,6 +118,19 @@ impl NativeReader<'_> {
             item.as_object()?,
             &mut self.templates(),
         ))
+    }
+
+    /// The call that undoes that of the step.
+    fn undo(&mut self, item: &Item) -> Option<Undo> {
+        let mut fields = Fields::of(item, "`undo`", self.sink)?;
+        let tool = fields.required("tool", self.sink);
+        let tool = tool.and_then(|tool| self.name(tool, "tool"));
+        let args = match fields.object("arguments", self.sink) {
+            Some(args) => lower(args, &mut self.templates()),
+            None => Node::literal(Value::empty_object(), item.place),
+        };
+        fields.finish(self.sink);
+        Some(Undo { tool: tool?, args })
     }
 
     /// The action of a step: exactly one of `tool`, `plan`, `value` and `extract`.

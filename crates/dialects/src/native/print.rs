@@ -6,7 +6,7 @@ use std::time::Duration;
 use planwright_core::plan::{
     Action, Approval, Concurrency, Idempotency, InitialValues, Input, InputKind, Keyword, Method,
     Name, Node, NodeKind, OnError, Output, PlanTarget, Repeat, Retry, RetryFieldKind, SlotPath,
-    SlotSchema, Step, Targets, Writes,
+    SlotSchema, Step, Targets, Undo, Writes,
 };
 use planwright_core::{Diagnostics, EXTRACTION, EXTRACTION_PARAMETERS, Place, Plan, Value};
 
@@ -270,6 +270,18 @@ fn write_step(step: &Step, losses: &mut LossReport<'_>) -> Value {
     ];
     for (name, is_set) in flags {
         object.optional(name, is_set.then_some(true));
+    }
+    object.optional("undo", step.undo.as_ref().map(|it| write_undo(it, losses)));
+    object.build()
+}
+
+/// Writes an undo. Its references name the call to undo, and no item of a loop.
+fn write_undo(undo: &Undo, losses: &mut LossReport<'_>) -> Value {
+    let mut object = ObjectBuilder::default();
+    object.field("tool", Arc::clone(&undo.tool.text));
+    let args = write_node(&undo.args, &NativeWriter::default(), losses);
+    if args.as_object().is_some_and(|fields| !fields.is_empty()) {
+        object.field("arguments", args);
     }
     object.build()
 }

@@ -60,7 +60,7 @@ struct PlanSchema {
     /// The meaning of the order of steps: none, or the order in which they run.
     #[schemars(schema_with = "choice::<Ordering>")]
     ordering: (),
-    /// The effect of a failure on independent steps.
+    /// The effect of a failure: independent steps continue, no further step starts, or another run undoes what the run did.
     #[schemars(schema_with = "choice::<OnFailure>")]
     on_failure: (),
     /// The parameters that may receive references: all, or those that the tool marks with `x-sharable`.
@@ -150,9 +150,24 @@ struct StepSchema {
     /// The kinds of slots that the plan in `plan` may read.
     #[schemars(schema_with = "kinds")]
     scopes: (),
+    /// The call that undoes that of the step, for `planwright revert`.
+    #[schemars(schema_with = "undo")]
+    undo: (),
     /// The reason for the step.
     #[schemars(schema_with = "text")]
     note: (),
+}
+
+/// A call that undoes another one.
+#[derive(JsonSchema)]
+#[schemars(rename = "undo", deny_unknown_fields, transform = undo_needs)]
+struct UndoSchema {
+    /// The tool to call: `tool`, or `server.tool`.
+    #[schemars(schema_with = "text")]
+    tool: (),
+    /// The arguments. `${output.field}` reads the output of the call to undo, `${arguments.name}` an argument of it.
+    #[schemars(schema_with = "objects")]
+    arguments: (),
 }
 
 /// The extraction of data from a text. The output fits the schema.
@@ -244,6 +259,10 @@ fn step_needs(schema: &mut Schema) {
     one_of(schema, &["tool", "plan", "value", "extract"]);
 }
 
+fn undo_needs(schema: &mut Schema) {
+    schema.insert("required".into(), json!(["tool"]));
+}
+
 fn extract_needs(schema: &mut Schema) {
     schema.insert("required".into(), json!(["from", "schema"]));
 }
@@ -296,6 +315,10 @@ fn bound(_: &mut SchemaGenerator) -> Schema {
 
 fn extract(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<ExtractSchema>()
+}
+
+fn undo(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<UndoSchema>()
 }
 
 fn repeat(generator: &mut SchemaGenerator) -> Schema {

@@ -43,6 +43,8 @@ pub(crate) enum Feature {
     DataflowOrder,
     /// A failure stops the run.
     Stop,
+    /// A failure undoes what the run did.
+    RevertOnFailure,
     /// A failure does not stop independent steps.
     KeepGoing,
     /// Only marked parameters receive references.
@@ -93,6 +95,8 @@ pub(crate) enum Feature {
     ValueAction,
     /// A step extracts data from a text.
     Extraction,
+    /// A step has a call that undoes it.
+    Undo,
 }
 
 impl Feature {
@@ -113,6 +117,7 @@ impl Feature {
             Self::ListedOrder => "that steps run one after the other as listed",
             Self::DataflowOrder => "that independent steps run side by side",
             Self::Stop => "that the first failure stops the run",
+            Self::RevertOnFailure => "that a failure undoes what the run did",
             Self::KeepGoing => "that steps continue after an independent one failed",
             Self::MarkedSharing => "that only sharable parameters take references",
             Self::OpenSharing => "that every parameter takes references",
@@ -137,6 +142,7 @@ impl Feature {
             Self::PlanAction => "a step that runs a plan",
             Self::ValueAction => "a step that calls no tool",
             Self::Extraction => "a step that extracts data from a text",
+            Self::Undo => "the call that undoes a step",
         }
     }
 
@@ -147,7 +153,9 @@ impl Feature {
             Self::ForEach => Some("write a step for each item"),
             Self::Repeat => Some("write a step for each round"),
             Self::ValueAction => Some("write the value where it is used"),
-            Self::Extraction => Some("convert it to `native` or `lines`"),
+            Self::Extraction | Self::RevertOnFailure | Self::Undo => {
+                Some("convert it to `native` or `lines`")
+            }
             Self::PlanAction => Some("write the steps of the inner plan into this one"),
             Self::Inputs => Some("write the values where they are used"),
             Self::ComputedOutput => {
@@ -212,6 +220,10 @@ fn plan_features(plan: &Plan, report: &mut dyn FnMut(Feature, Place)) {
         (plan.ordering == Ordering::Listed, Feature::ListedOrder),
         (plan.ordering == Ordering::Dataflow, Feature::DataflowOrder),
         (plan.on_failure == OnFailure::Stop, Feature::Stop),
+        (
+            plan.on_failure == OnFailure::Revert,
+            Feature::RevertOnFailure,
+        ),
         (plan.on_failure == OnFailure::KeepGoing, Feature::KeepGoing),
         (plan.sharing == Sharing::MarkedOnly, Feature::MarkedSharing),
         (plan.sharing == Sharing::Open, Feature::OpenSharing),
@@ -270,6 +282,7 @@ fn step_features(step: &Step, report: &mut dyn FnMut(Feature, Place)) {
         ),
         (step.concurrency == Concurrency::Alone, Feature::Alone),
         (step.instance.is_some(), Feature::Instance),
+        (step.undo.is_some(), Feature::Undo),
         (matches!(step.action, Action::Plan(_)), Feature::PlanAction),
         (
             step.tool().is_some_and(|name| &*name.text == EXTRACTION),

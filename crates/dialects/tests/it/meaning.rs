@@ -116,6 +116,15 @@ fn step(step: &Step) -> String {
     if let Some(note) = &step.note {
         write!(line, ", because {note}").unwrap();
     }
+    if let Some(undo) = &step.undo {
+        write!(
+            line,
+            ", undone by {} with {}",
+            undo.tool.text,
+            node(&undo.args)
+        )
+        .unwrap();
+    }
     match &step.on_error {
         OnError::Fail => {}
         other => write!(line, ", on error {other:?}").unwrap(),

@@ -23,5 +23,5 @@ pub use redaction::redactor::{
 };
 pub use report::estimate::{Assumption, Estimate, EstimatedCall, StepPreview, estimate, preview};
 pub use report::step_times::{StepTime, step_times};
-pub use report::summary::{CallSummary, OutputError, RunSummary, StepSummary};
+pub use report::summary::{CallSummary, OutputError, RevertSummary, RunSummary, StepSummary};
 pub use run_machine::RunMachine;

@@ -11,6 +11,7 @@ pub use measurements::{
     UsageV1,
 };
 pub use summary::{
-    CallV1, ErrorV1, PlanV1, REPORT_SCHEMA, ReasonV1, ReportStatus, ReportV1, StepV1, milliseconds,
+    CallV1, ErrorV1, PlanV1, REPORT_SCHEMA, ReasonV1, ReportRevertV1, ReportStatus, ReportV1,
+    StepV1, milliseconds,
 };
 pub use trim::{TRIMMED, Trim};

@@ -11,7 +11,8 @@ use planwright_core::{Diagnostic, Value};
 use planwright_engine::backend::ErrorKind;
 use planwright_engine::event::Address;
 use planwright_engine::run::{
-    CallSummary, RunStatus, RunSummary, SkipReason, StepPreview, StepStatus, StepSummary,
+    CallSummary, RevertSummary, RunStatus, RunSummary, SkipReason, StepPreview, StepStatus,
+    StepSummary,
 };
 use planwright_engine::{RunId, ToolError};
 use serde::{Serialize, Serializer};
@@ -75,9 +76,44 @@ pub struct ReportV1 {
     /// The flow of data, if the plan was checked for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow: Option<ReportFlowV1>,
+    /// The revert of the run, if its plan has `on_failure: revert` and it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revert: Option<ReportRevertV1>,
     /// The diagnostics of the plan, before and during the run.
     #[cfg_attr(test, schemars(with = "Vec<crate::reference::DiagnosticShape>"))]
     pub diagnostics: Vec<Diagnostic>,
+}
+
+/// The revert of a run: another run undid what it did.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ReportRevertV1 {
+    /// The run that reverts; `null` if there was nothing to undo, or it did not start.
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub run: Option<RunId>,
+    /// The status of that run.
+    pub status: Option<ReportStatus>,
+    /// The reason why it did not start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// The steps, items and rounds whose calls happened and have no undo.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    pub unreverted: Vec<Arc<str>>,
+    /// The steps, items and rounds with calls that may or may not have happened.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    pub in_doubt: Vec<Arc<str>>,
+}
+
+impl From<&RevertSummary> for ReportRevertV1 {
+    fn from(revert: &RevertSummary) -> Self {
+        Self {
+            run: revert.run.clone(),
+            status: revert.status.map(ReportStatus::from),
+            error: revert.error.clone(),
+            unreverted: revert.unreverted.clone(),
+            in_doubt: revert.in_doubt.clone(),
+        }
+    }
 }
 
 #[expect(
@@ -346,6 +382,7 @@ impl ReportV1 {
                 .flow
                 .as_ref()
                 .map(|flow| ReportFlowV1::new(flow, &summary.steps)),
+            revert: summary.revert.as_deref().map(ReportRevertV1::from),
             ..Self::without_run(ReportStatus::Succeeded, dialect, diagnostics)
         }
     }
@@ -385,6 +422,7 @@ impl ReportV1 {
             revisions: Vec::new(),
             usage: None,
             flow: None,
+            revert: None,
             diagnostics: diagnostics.into_iter().collect(),
         }
     }

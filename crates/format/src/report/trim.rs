@@ -48,6 +48,7 @@ impl Trim {
             revisions: _,
             usage: _,
             flow: _,
+            revert: _,
             diagnostics: _,
         } = &mut report;
         for step in steps {

@@ -3,6 +3,7 @@
 mod list;
 mod log;
 mod record;
+mod revert;
 
 pub use list::{
     ChangeV1, ChangedStepV1, DIFF_SCHEMA, DiffV1, DivergenceV1, OPEN_CALL_SCHEMA, OpenCallV1,
@@ -11,3 +12,4 @@ pub use list::{
 };
 pub use log::{LOG_SCHEMA, LogLineV1, LogStream, LogV1};
 pub use record::{ENTRY_SCHEMA, EntryV1, RecordV1, RunClock};
+pub use revert::{InDoubtV1, REVERT_SCHEMA, RevertV1, UndoV1, UnrevertedV1};

@@ -7,5 +7,6 @@ mod run;
 pub use options::{BoundV1, GuardsV1, LimitV1, NamedBoundV1, OptionsV1, RateV1};
 pub use run::{
     ChoiceV1, FlowModeV1, FormatError, LibraryPlanV1, PROCESS_SCHEMA, PlanTextV1, ProcessV1,
-    RUN_SCHEMA, RecalledLabelsV1, RetainedStepV1, RevisionV1, RunV1, ToolSourcesV1, ToolV1,
+    RUN_SCHEMA, RecalledLabelsV1, RetainedStepV1, RevertedCallV1, RevertsV1, RevisionV1, RunV1,
+    ToolSourcesV1, ToolV1,
 };

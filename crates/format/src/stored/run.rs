@@ -8,6 +8,7 @@ use planwright_core::flow::{
 };
 use planwright_core::schema::Schema;
 use planwright_core::{Object, PlanConsent, ServerName, Tool, Value};
+use planwright_engine::RunId;
 use planwright_engine::options::RunOptions;
 use planwright_engine::run::Choice;
 use serde::de::DeserializeOwned;
@@ -37,6 +38,31 @@ pub struct RunV1 {
     /// The address of the workflow engine that drives it, such as `restate=http://localhost:8080`; absent if processes of Planwright do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driven_by: Option<String>,
+    /// The calls that it undoes, if it reverts another run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverts: Option<RevertsV1>,
+}
+
+/// The calls of another run that a run undoes.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct RevertsV1 {
+    /// The other run.
+    pub run: RunId,
+    /// The calls, in the order of the steps that undo them.
+    pub calls: Vec<RevertedCallV1>,
+}
+
+/// A call of another run, and the step that undoes it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct RevertedCallV1 {
+    /// The step that undoes the call.
+    pub step: String,
+    /// The step, item or round of the other run that made the call.
+    pub at: String,
+    /// The number of the journal entry of the other run, from 0, that says that the call was sent.
+    pub entry: usize,
 }
 
 /// A plan as it was written.
@@ -150,6 +176,7 @@ impl RunV1 {
             tools,
             client: None,
             driven_by: None,
+            reverts: None,
         }
     }
 

@@ -348,6 +348,18 @@ impl Config {
         })
     }
 
+    /// Returns one tool with the overrides of the configuration.
+    #[must_use]
+    pub fn configured(&self, mut tool: Tool) -> Tool {
+        self.tools.apply(&mut tool, false, self.flow.is_by_flow());
+        tool
+    }
+
+    /// Returns the names of the tools that undo calls of others.
+    pub fn undo_tools(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.tools.undo.iter().map(|rule| &rule.call.undo.tool.text)
+    }
+
     /// Enables the flow analysis, overriding the files.
     #[must_use]
     pub fn with_flow(mut self) -> Self {
@@ -616,6 +628,10 @@ impl Config {
         for rule in &tools.sharable {
             let pattern = Value::from(rule.pattern.as_str());
             list.push("tools.sharable", pattern, Some(&rule.set_in));
+        }
+        for rule in &tools.undo {
+            let key = format!("tools.undo.{:?}", rule.tools.as_str());
+            list.push(&key, Value::from(&*rule.call.text), Some(&rule.set_in));
         }
         let set_in = tools.learns_nothing.as_ref();
         list.push("tools.learn_outputs", Value::from(set_in.is_none()), set_in);

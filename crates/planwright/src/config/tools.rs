@@ -1,15 +1,18 @@
 //! Rules about tools: which are allowed, which need approval, and which annotations they count as having.
 
+#[cfg(test)]
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use indexmap::IndexMap;
 use planwright_core::check::{AllowList, Policy, ToolRule};
 use planwright_core::{Annotations, Tool, ToolPattern, Value};
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::setting::{ConfigText, Origin, place_of};
-use super::value_syntax::Pattern;
+use super::value_syntax::{Pattern, UndoCall, is_tool_pattern};
 use crate::pins::PinPolicy;
 
 /// The reason why a tool needs approval if it does not declare whether it is destructive.
@@ -55,6 +58,11 @@ pub(super) struct ToolsTable {
     /// Concierge dialect: `TOOL:PARAMETER`, or `TOOL:*` for all of a tool; only in your own file.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub(super) sharable: Vec<Spanned<SharablePattern>>,
+    /// The calls that undo calls of tools, by patterns of these: `server.tool(id=${output.id})`, as in a plan in lines. References read the
+    /// output and the arguments of the call to undo. The `undo` of a step takes precedence, and of two patterns the one further up, first
+    /// in your own file.
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, String>"))]
+    pub(super) undo: IndexMap<String, Spanned<UndoCall>>,
     /// False to record no structure of answers: the names and types of the fields that tools without an output schema returned in stored runs,
     /// without values. A project's file can only switch it off.
     #[cfg_attr(test, schemars(with = "bool"))]
@@ -89,6 +97,8 @@ pub(super) struct ToolRules {
     pub(super) unannotated: Option<UnannotatedRule>,
     /// The parameters that take references; of the user's file only.
     pub(super) sharable: Vec<SharableRule>,
+    /// The calls that undo calls of tools. Those of a project are proposals as well: the plan that makes them is checked and asks as any other.
+    pub(super) undo: Vec<UndoRule>,
     /// The place of the setting that switches off the record of answers.
     pub(super) learns_nothing: Option<Arc<str>>,
 }
@@ -184,6 +194,14 @@ impl SharablePattern {
     }
 }
 
+/// A rule about the call that undoes those of some tools.
+#[derive(Clone, Debug)]
+pub(super) struct UndoRule {
+    pub(super) tools: ToolPattern,
+    pub(super) call: UndoCall,
+    pub(super) set_in: Arc<str>,
+}
+
 /// The rule of a file about tools that do not declare whether they are destructive.
 #[derive(Clone, Debug)]
 pub(super) struct UnannotatedRule {
@@ -246,6 +264,12 @@ impl ToolRules {
             .extend(tools.sharable.iter().map(|pattern| SharableRule {
                 pattern: pattern.get_ref().clone(),
                 set_in: source.place(pattern),
+            }));
+        self.undo
+            .extend(tools.undo.iter().map(|(pattern, call)| UndoRule {
+                tools: ToolPattern::new(pattern.as_str()),
+                call: call.get_ref().clone(),
+                set_in: source.place(call),
             }));
         if let Some(learns) = &tools.learn_outputs
             && !learns.get_ref()
@@ -321,6 +345,8 @@ impl ToolRules {
         for rule in &self.sharable {
             rule.pattern.mark(tool);
         }
+        let undo = self.undo.iter().find(|rule| rule.tools.covers(tool));
+        tool.undo = undo.map(|rule| Arc::clone(&rule.call.undo));
         let idempotent = covers(&self.idempotent, tool);
         if read_only || idempotent {
             tool.annotations = vouched(tool.annotations, read_only, idempotent);
@@ -343,15 +369,24 @@ fn vouched(stated: Annotations, read_only: bool, idempotent: bool) -> Annotation
     }
 }
 
-/// Returns the settings of a project's file that only the user's own file may have, each with its place, the issue and a hint. They would
-/// relax restrictions: calls without approval, repeated calls, and calls before the plan is complete.
+/// Returns the names below `undo` that no tool has, and the settings of a project's file that only the user's own file may have, each with
+/// its place, the issue and a hint. The latter would relax restrictions: calls without approval, repeated calls, and calls before the plan is complete.
 pub(super) fn issues(
     tools: &ToolsTable,
     approvals: &ApprovalsTable,
     source: &ConfigText,
 ) -> Vec<(Range<usize>, String, String)> {
+    let patterns = tools.undo.iter();
+    let misnamed = patterns.filter(|(pattern, _)| !is_tool_pattern(pattern));
+    let misnamed = misnamed.map(|(pattern, call)| {
+        (
+            call.span(),
+            format!("`{pattern}` cannot be a tool"),
+            "write it as `server.tool`, `server.*`, `*.create_*` or `tool`".to_owned(),
+        )
+    });
     if source.origin == Origin::User {
-        return Vec::new();
+        return misnamed.collect();
     }
     let user_only = [
         (
@@ -415,5 +450,6 @@ pub(super) fn issues(
                 .to_owned(),
         )
     });
-    said.chain(passphrase).chain(off).chain(run).collect()
+    let said = said.chain(passphrase).chain(off).chain(run);
+    misnamed.chain(said).collect()
 }

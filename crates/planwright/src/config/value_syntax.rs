@@ -5,6 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::ToolPattern;
+use planwright_core::plan::{Action, Source, Step, Undo};
+use planwright_dialects::native::lines::Lines;
+use planwright_dialects::{ReadOptions, parse_as};
 use planwright_engine::Rate;
 use serde::Deserialize;
 
@@ -131,6 +134,72 @@ impl TryFrom<String> for Pattern {
         Err(format!(
             "`{text}` cannot be a tool (write it as `server.tool`, `server.*`, `*.delete_*` or `tool`)"
         ))
+    }
+}
+
+/// A call that undoes another one: `server.tool(name=value, …)`, as in a plan in lines.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct UndoCall {
+    pub(super) text: Arc<str>,
+    pub(super) undo: Arc<Undo>,
+}
+
+impl TryFrom<String> for UndoCall {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let wrong = || {
+            format!(
+                "`{text}` is not a call that undoes another one (write it as `server.tool(id=${{output.id}}, name=${{arguments.name}})`)"
+            )
+        };
+        let plan = format!("undo = {text}");
+        let read = parse_as(&Lines, plan.as_bytes(), &ReadOptions::new("undo"));
+        let plan = read.plan.filter(|_| !read.diagnostics.has_errors());
+        let mut steps = plan.ok_or_else(wrong)?.steps.into_iter();
+        let (Some(step), None) = (steps.next(), steps.next()) else {
+            return Err(wrong());
+        };
+        let mut undo = None;
+        if let Action::Tool(tool) = &step.action {
+            let args = step.args.clone();
+            undo = Some(Undo {
+                tool: tool.clone(),
+                args,
+            });
+        }
+        // Nothing but a call with names has a meaning here.
+        let undo = undo.filter(|undo| {
+            let bare = Step::new(step.id.clone(), step.action.clone(), undo.args.clone());
+            let place = step.place;
+            step == Step { place, ..bare }
+        });
+        let undo = undo.ok_or_else(wrong)?;
+        let mut reads_known = true;
+        undo.args.each_reference(&mut |reference| {
+            reads_known &= reference
+                .reads()
+                .into_iter()
+                .all(|read| match &read.source {
+                    Source::Step(id) => [Undo::OUTPUT, Undo::ARGUMENTS].contains(&id.as_str()),
+                    Source::Result(_)
+                    | Source::Slot(_)
+                    | Source::Item
+                    | Source::Index
+                    | Source::Last
+                    | Source::ExternalValue(..) => false,
+                });
+        });
+        if !reads_known {
+            return Err(format!(
+                "`{text}` reads something else than the call that it undoes (it may read `${{output…}}` and `${{arguments…}}`)"
+            ));
+        }
+        Ok(Self {
+            text: text.into(),
+            undo: Arc::new(undo),
+        })
     }
 }
 

@@ -70,6 +70,8 @@ pub(super) struct GraphStep {
     writes_one: bool,
     pub(super) method: Method,
     pub(super) instance: Option<String>,
+    /// The tool that undoes the call.
+    undo: Option<String>,
     pub(super) mark: Option<Mark>,
     pub(super) state: Option<StepState>,
     /// The violations of the flow policy, if they are marked.
@@ -243,6 +245,7 @@ impl GraphStep {
                 .as_ref()
                 .map_or(Method::Set, |writes| writes.method),
             instance: step.instance.as_deref().map(str::to_owned),
+            undo: step.undo.as_ref().map(|undo| undo.tool.text.to_string()),
             mark: None,
             state: None,
             violations: Vec::new(),
@@ -498,6 +501,9 @@ fn notes_without_condition(
         let method = method_note(step.method);
         let slots = short(&step.writes.join(between));
         notes.push(format!("{} {slots}{method}", symbols.gives()));
+    }
+    if let Some(undo) = &step.undo {
+        notes.push(format!("undone by {}", short(undo)));
     }
     if let Some(title) = &step.title {
         notes.push(short(title));

@@ -348,8 +348,10 @@ fn counts(graph: &Graph, order: &RowOrder) -> String {
     if graph.ordering == Ordering::Listed {
         counts.push("in listed order".into());
     }
-    if graph.on_failure == OnFailure::Stop {
-        counts.push("stops at the first failure".into());
+    match graph.on_failure {
+        OnFailure::KeepGoing => {}
+        OnFailure::Stop => counts.push("stops at the first failure".into()),
+        OnFailure::Revert => counts.push("is undone at the first failure".into()),
     }
     if graph.mode == Mode::Show {
         counts.push("to be shown, not run".into());

@@ -250,6 +250,7 @@ impl LoadedPlan {
             source: self.to_stored(),
             tools,
             client: None,
+            reverts: None,
             approved_plan: None,
             beginning: None,
             now,
@@ -534,6 +535,8 @@ fn collect_plans(plan: &Plan, names: &mut BTreeSet<String>) {
 
 fn collect_tools(plan: &Plan, names: &mut BTreeSet<String>) {
     for step in &plan.steps {
+        // It is checked with the plan, so its definition is needed.
+        names.extend(step.undo.iter().map(|undo| undo.tool.text.to_string()));
         match &step.action {
             Action::Tool(name) => {
                 names.insert(name.text.to_string());

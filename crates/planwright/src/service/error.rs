@@ -83,6 +83,10 @@ pub enum Error {
     #[cfg(feature = "store")]
     #[error("the service has no store")]
     NoStore,
+    /// The plan reverts what it did if it fails, and the library is built without stores. Nothing was called.
+    #[cfg(not(feature = "store"))]
+    #[error("the plan has `on_failure: revert`, and runs are not stored here")]
+    NoRevert,
     /// The run has ended, so that nothing can be added to it.
     #[error("the run has ended")]
     Ended,
@@ -125,6 +129,8 @@ impl Error {
             | Self::RunId(_)
             | Self::Start(_)
             | Self::Ended => None,
+            #[cfg(not(feature = "store"))]
+            Self::NoRevert => Some("enable the feature `store`"),
             #[cfg(feature = "store")]
             Self::StoredRun(_) => None,
         }

@@ -7,6 +7,8 @@ use std::time::{Duration, SystemTime};
 use futures::future::BoxFuture;
 #[cfg(feature = "store")]
 use planwright_core::PlanConsent;
+#[cfg(not(feature = "store"))]
+use planwright_core::plan::OnFailure;
 use planwright_core::{CheckedPlan, Value};
 use planwright_engine::approval::{Always, ApprovalRequest};
 use planwright_engine::{Approver, Decision, History, Journal, RunId, RunOptions, SpawnRequest};
@@ -17,7 +19,7 @@ use super::observer::ObservedRun;
 use super::planwright::Claim;
 use super::store::StoreLink;
 #[cfg(feature = "store")]
-use super::store::{Learning, RunRequests, complete_options};
+use super::store::{Learning, RevertOnFailure, RunRequests, complete_options, store_for_revert};
 use super::{Error, Planwright, Run};
 #[cfg(feature = "store")]
 use crate::format::ProcessV1;
@@ -43,6 +45,11 @@ pub struct RunSpec {
     /// True if the run is cancelled before it starts: nothing is called, and it ends as cancelled. Without it, a resumed run
     /// continues in spite of an earlier request to cancel it.
     pub is_cancelled: bool,
+    /// True if [`Run::finish`] leaves the revert of a failed run to the caller, which may change the plan before.
+    pub defers_revert: bool,
+    /// The leases of other runs, which end once this one is stored.
+    #[cfg(feature = "store")]
+    pub leases: Vec<LeasedRun>,
 }
 
 /// The storage of a run's events.
@@ -97,7 +104,23 @@ impl RunSpec {
             client: None,
             trace: Value::Null,
             is_cancelled: false,
+            defers_revert: false,
+            #[cfg(feature = "store")]
+            leases: Vec::new(),
         }
+    }
+
+    /// Returns the means to undo what the run does, if its plan wants that after a failure.
+    #[cfg(feature = "store")]
+    fn revert_on_failure(&self) -> Result<Option<RevertOnFailure>, Error> {
+        let store = store_for_revert(&self.plan, &self.storage)?;
+        let store = store.filter(|_| !self.defers_revert);
+        Ok(store.map(|store| RevertOnFailure {
+            store,
+            approver: Arc::clone(&self.approver),
+            options: self.options.clone(),
+            trace: self.trace.clone(),
+        }))
     }
 
     /// Links the run to its store, and completes the options from the store.
@@ -236,10 +259,18 @@ impl Planwright {
         // A resumed run keeps the time of its start.
         spec.options.evaluation.now.get_or_insert_with(run_time);
         #[cfg(feature = "store")]
+        let revert = spec.revert_on_failure()?;
+        #[cfg(not(feature = "store"))]
+        if spec.plan.plan().on_failure == OnFailure::Revert {
+            return Err(Error::NoRevert);
+        }
+        #[cfg(feature = "store")]
         let mut store = spec.link_to_store(self)?;
         #[cfg(not(feature = "store"))]
         let mut store = StoreLink;
         let (start, journal) = spec.open()?;
+        #[cfg(feature = "store")]
+        spec.leases.clear();
         let approver = ClaimingApprover {
             approver: store.approver(spec.approver),
             _claim: claim,
@@ -270,6 +301,8 @@ impl Planwright {
             observers: observers.collect(),
             journal,
             store,
+            #[cfg(feature = "store")]
+            revert,
         })
     }
 

@@ -24,6 +24,8 @@ pub use planwright::{Planwright, Tools, parse};
 pub use run::Run;
 pub use run_builder::RunBuilder;
 #[cfg(feature = "store")]
+pub use store::{DoubtfulCall, PlannedUndo, PreparedRevert, Revert, RevertRequest, UnrevertedCall};
+#[cfg(feature = "store")]
 pub use store::{RequestWatch, Resume, RunRequests, RunWatch, with_seen_answers};
 #[cfg(feature = "planner")]
 pub use streamed::StreamedRunLauncher;

@@ -9,12 +9,16 @@ use planwright_core::{CheckedPlan, Object};
 use planwright_dialects::native::Native;
 use planwright_dialects::{ParseResult, ReadOptions};
 use planwright_engine::RunId;
+#[cfg(feature = "store")]
+use planwright_engine::RunStatus;
 use planwright_engine::{Canceller, Journal, RunHandle, RunSummary, StampedEvent};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::Error;
 use super::observer::EventObserver;
 use super::planwright::{Planwright, sound};
+#[cfg(feature = "store")]
+use super::store::RevertOnFailure;
 use super::store::StoreLink;
 
 /// A run in progress. It continues whether or not its events are read.
@@ -31,6 +35,8 @@ pub struct Run {
     pub(super) observers: Vec<EventObserver>,
     pub(super) journal: Option<Arc<dyn Journal>>,
     pub(super) store: StoreLink,
+    #[cfg(feature = "store")]
+    pub(super) revert: Option<RevertOnFailure>,
 }
 
 impl Run {
@@ -129,6 +135,9 @@ impl Run {
     }
 
     /// Waits for the end, without further steps. Only the observers of the service receive the events that were not read.
+    ///
+    /// If the run has failed and its plan has `on_failure: revert`, it also undoes what the run did, by a run of its own, and waits for
+    /// the end of that run, which the [summary](RunSummary::revert) names.
     pub async fn finish(mut self) -> RunSummary {
         self.handle.close();
         if self.observers.is_empty() {
@@ -136,9 +145,21 @@ impl Run {
             self.events.close();
         }
         while self.next_event().await.is_some() {}
-        let summary = (&mut self.handle).await;
+        #[cfg_attr(
+            not(feature = "store"),
+            expect(unused_mut, reason = "no run is reverted without a store")
+        )]
+        let mut summary = (&mut self.handle).await;
         if summary.journal_error.is_none() {
             self.store.learn(&summary.durations).await;
+            #[cfg(feature = "store")]
+            if summary.status == RunStatus::Failed
+                && let Some(revert) = self.revert.take()
+            {
+                // The journal has the lease, so that no other process resumes the run meanwhile.
+                let reverted = revert.revert(&self.planwright, &self.id).await;
+                summary.revert = Some(Box::new(reverted));
+            }
         }
         summary
     }

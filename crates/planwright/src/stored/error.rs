@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use planwright_core::{ServerName, StepId};
+use planwright_engine::RunId;
 use planwright_engine::event::Address;
 use planwright_store::StoreError;
 
@@ -57,6 +58,18 @@ pub enum StoredRunError {
     /// A workflow engine drives the run, and would continue it as well.
     #[error("the run cannot be resumed: it is in progress on `{0}`")]
     DrivenBy(String),
+    /// A later run has undone calls of the run, whose results it would use.
+    #[error("the run was reverted by the run `{0}`")]
+    Reverted(RunId),
+    /// The run reverts another one, and a later revert of that one makes its remaining calls.
+    #[error("the run `{0}` reverts the rest of what the run was to revert")]
+    Superseded(RunId),
+    /// The plan reverts what it did if it fails, which takes a journal.
+    #[error("the plan has `on_failure: revert`, and the run is not stored")]
+    NotStored,
+    /// No call of a step happened, or may have happened.
+    #[error("the run made no call of `{0}` that could be undone")]
+    NoCall(String),
     /// An input is not known any more.
     #[error("the input `{0}` is secret, so it was not stored")]
     Hidden(Arc<str>),

@@ -1,17 +1,21 @@
-//! Headers of a new run, and of each process that drives it.
+//! Headers of a new run, and of each process that drives it; and the runs whose headers say that they undo another one.
 
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use planwright_core::PlanConsent;
 use planwright_core::check::CheckedPlan;
+use planwright_core::text::hex;
 use planwright_engine::RunId;
 use planwright_engine::options::RunOptions;
 use planwright_engine::run::redacted_inputs;
-use planwright_store::{LeaseHolder, LeasedRun, NewRun, Store};
+use planwright_store::{LeaseHolder, LeasedRun, NewRun, Store, StoreError};
+use sha2::{Digest, Sha256};
 
-use super::{StoredRunError, plan_consent, tools_of};
+use super::{StoredRun, StoredRunError, plan_consent, tools_of};
 use crate::format::{
-    DurationsV1, OptionsV1, PROCESS_SCHEMA, PlanTextV1, ProcessV1, RunV1, ToolSourcesV1, ToolV1,
+    DurationsV1, OptionsV1, PROCESS_SCHEMA, PlanTextV1, ProcessV1, RevertsV1, RunV1, ToolSourcesV1,
+    ToolV1,
 };
 
 /// A run that is about to be stored: the data that another process needs to resume it.
@@ -23,6 +27,8 @@ pub struct NewStoredRun {
     pub tools: ToolSourcesV1,
     /// The client that it belongs to, if a gateway has several.
     pub client: Option<String>,
+    /// The calls that it undoes, if it reverts another run.
+    pub reverts: Option<RevertsV1>,
     /// The digest of the approval, if a person approved the plan as a whole.
     pub approved_plan: Option<PlanConsent>,
     /// The number of steps of a plan that is still being written.
@@ -52,6 +58,7 @@ impl NewStoredRun {
         let inputs = redacted_inputs(plan, &options.masked_texts());
         let header = RunV1 {
             client: self.client,
+            reverts: self.reverts,
             ..RunV1::new(text, inputs, self.tools)
         };
         let new = NewRun {
@@ -101,5 +108,65 @@ pub fn process(plan: &CheckedPlan, options: &RunOptions, now: SystemTime) -> Pro
         plan: None,
         revision: None,
         vars: None,
+    }
+}
+
+/// The runs that revert `run`, in the order in which they began, with the calls that each undoes; and the id of the next one.
+///
+/// The ids follow from that of `run`, so that a lookup needs no index, and of two processes only one can begin the next one.
+///
+/// # Errors
+///
+/// The store cannot be read.
+pub fn reverts_of(
+    store: &Store,
+    run: &RunId,
+) -> Result<(Vec<(RunId, RevertsV1)>, RunId), StoredRunError> {
+    let mut found = Vec::new();
+    let mut number = 1_usize;
+    loop {
+        let id = revert_id(run, number)?;
+        // The beginning of a longer id does not count.
+        match store.run(id.as_str()) {
+            Ok(info) if info.id == id => {}
+            Ok(_) | Err(StoreError::Missing { .. } | StoreError::Ambiguous { .. }) => {
+                return Ok((found, id));
+            }
+            Err(error) => return Err(error.into()),
+        }
+        let header = RunV1::from_value(&store.header(id.as_str())?)?;
+        // A caller may have given the id to another run.
+        if let Some(reverts) = header.reverts.filter(|reverts| reverts.run == *run) {
+            found.push((id, reverts));
+        }
+        number += 1;
+    }
+}
+
+/// Returns the id of the revert number `number` of `run`. It looks like any other id, so that its first characters suffice to name it.
+fn revert_id(run: &RunId, number: usize) -> Result<RunId, StoredRunError> {
+    let digest = Sha256::digest(format!("planwright.revert/1 {run} {number}"));
+    let digits: Arc<str> = hex(digest.get(..8).unwrap_or_default()).into();
+    RunId::try_from(digits).map_err(|error| StoredRunError::Unwritable(error.to_string()))
+}
+
+/// Checks that resuming a run repeats or uses nothing that a later run has undone or will undo. The caller has leased the run, and a run that
+/// reverts another begins only while its predecessor and the reverted run are leased.
+pub(super) fn check_not_reverted(
+    stored: &StoredRun,
+    store: &Store,
+    id: &RunId,
+) -> Result<(), StoredRunError> {
+    let (reverts, _) = reverts_of(store, id)?;
+    if let Some((by, _)) = reverts.into_iter().next_back() {
+        return Err(StoredRunError::Reverted(by));
+    }
+    let Some(reverts) = &stored.run.reverts else {
+        return Ok(());
+    };
+    let (all, _) = reverts_of(store, &reverts.run)?;
+    match all.into_iter().next_back() {
+        Some((last, _)) if last != *id => Err(StoredRunError::Superseded(last)),
+        Some(_) | None => Ok(()),
     }
 }

@@ -145,12 +145,12 @@ fn sealed(plan: &CheckedPlan, options: &RunOptions, shown: &Object) -> Option<Va
     }
 }
 
-/// The tools that a plan calls, those of the plans that it runs included, by name.
+/// The tools that a plan calls, those that undo its steps and those of the plans that it runs included, by name.
 pub fn tools_of(plan: &CheckedPlan) -> Vec<Arc<Tool>> {
     type Tools = BTreeMap<(ServerName, Arc<str>), Arc<Tool>>;
     fn collect(plan: &CheckedPlan, tools: &mut Tools) {
         for step in plan.steps() {
-            if let Some(tool) = &step.tool {
+            for tool in step.tool.iter().chain(&step.undo) {
                 tools
                     .entry((tool.server.clone(), Arc::clone(&tool.name)))
                     .or_insert_with(|| tool.listed());

@@ -15,6 +15,7 @@ use planwright_engine::run::{Choice, History, PastCall, redacted_inputs};
 use planwright_engine::{RunId, RunOptions, SecretValues, StepStatus};
 use planwright_store::Store;
 
+use super::new_run::check_not_reverted;
 use super::{
     EarlierConsents, OrphanedServers, StoredRun, StoredRunError, process, resolve_choices, tools_of,
 };
@@ -79,6 +80,7 @@ impl ResumeRequest<'_> {
         if let Some(engine) = stored.driving_engine() {
             return Err(StoredRunError::DrivenBy(engine.to_owned()));
         }
+        check_not_reverted(stored, store, self.id)?;
         let mut history = stored.history()?;
         // The journal would do this when it is opened, but at that time calls wait for it.
         store.delete_used_decisions(self.id, &history)?;

@@ -56,6 +56,7 @@ impl StreamedRunStore<'_> {
             }),
             tools: self.sources.clone(),
             client: self.client.clone(),
+            reverts: None,
             approved_plan: None,
             beginning,
             now: (self.now)(),

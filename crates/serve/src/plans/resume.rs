@@ -383,6 +383,10 @@ fn bad_request(error: &StoredRunError) -> BadRequest {
         | StoredRunError::Unfinished
         | StoredRunError::DrivenBy(_)
         | StoredRunError::NotStale(_)
+        | StoredRunError::Reverted(_)
+        | StoredRunError::Superseded(_)
+        | StoredRunError::NotStored
+        | StoredRunError::NoCall(_)
         | StoredRunError::ServerRuns { .. }
         | StoredRunError::UnknownStep { near: None, .. }
         | StoredRunError::AmbiguousStep { .. }

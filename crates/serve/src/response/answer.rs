@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use planwright::format::timestamp;
+use planwright::format::{ReportStatus, timestamp};
 use planwright::loaded_plan::recalled;
 use planwright::stored::StaleStep;
 use planwright_core::check::CheckedPlan;
@@ -15,7 +15,7 @@ use planwright_core::plan::Output;
 use planwright_core::{Diagnostic, Diagnostics, Object, StepId, Value};
 use planwright_engine::RunId;
 use planwright_engine::backend::ToolOutput;
-use planwright_engine::run::{StepStatus, StepSummary};
+use planwright_engine::run::{RevertSummary, StepStatus, StepSummary};
 use planwright_engine::{RunStatus, RunSummary};
 
 use crate::response::budget::ResponseBudget;
@@ -264,7 +264,11 @@ pub(crate) fn run(
     if let Some(error) = &summary.journal_error {
         fields.insert("unkept".into(), Value::from(error.to_string()));
     }
-    if !is_success && can_resume {
+    if let Some(revert) = &summary.revert {
+        fields.insert("reverted".into(), reverted(revert));
+    }
+    // What was undone is not there to be built upon.
+    if !is_success && can_resume && summary.revert.is_none() {
         let next = next_action(summary, fields.contains_key("unknown"), page);
         fields.insert("next".into(), Value::from(next));
     }
@@ -276,6 +280,31 @@ pub(crate) fn run(
         blocks.push(output_link(&summary.run));
     }
     result(blocks, Some(structured), is_error)
+}
+
+/// Returns what became of the revert of a run that failed.
+fn reverted(revert: &RevertSummary) -> Value {
+    let texts = |texts: &[Arc<str>]| Value::list(texts.iter().cloned().map(Value::Text));
+    let run = revert.run.as_ref();
+    let status = revert.status.map(ReportStatus::from);
+    let status = status.and_then(|status| serde_json::to_value(status).ok());
+    let mut fields = vec![
+        (
+            "run",
+            run.map_or(Value::Null, |run| Value::from(run.as_str())),
+        ),
+        ("status", status.map_or(Value::Null, Value::from)),
+    ];
+    if let Some(error) = &revert.error {
+        fields.push(("error", Value::from(error.as_str())));
+    }
+    if !revert.unreverted.is_empty() {
+        fields.push(("not_undone", texts(&revert.unreverted)));
+    }
+    if !revert.in_doubt.is_empty() {
+        fields.push(("unknown", texts(&revert.in_doubt)));
+    }
+    Value::object(fields)
 }
 
 /// Returns the reason why a completed step is run again.

@@ -23,6 +23,7 @@ const OBJECTS: &[(&str, &str)] = &[
     ("`repeat`", "/$defs/repeat"),
     ("`writes`", "/$defs/writes"),
     ("`retry`", "/$defs/retry"),
+    ("`undo`", "/$defs/undo"),
 ];
 
 #[test]

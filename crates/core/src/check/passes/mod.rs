@@ -13,3 +13,4 @@ pub(super) mod references;
 mod seen;
 pub(super) mod slot_schemas;
 pub(super) mod slots;
+pub(super) mod undo;

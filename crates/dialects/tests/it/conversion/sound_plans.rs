@@ -7,7 +7,7 @@ use std::sync::Arc;
 use planwright_core::check::{CheckContext, check};
 use planwright_core::plan::{
     Action, Name, Node, NodeKind, OnError, Output, PlanTarget, RETRY_FIELDS, Read, Reference,
-    Segment, Sharing, SlotKind, Source, Step, TextPart,
+    Segment, Sharing, SlotKind, Source, Step, TextPart, Undo,
 };
 use planwright_core::{Catalog, Lookup, Place, Plan, PlanDigest, Tool, Value};
 
@@ -191,6 +191,10 @@ fn fix_step(step: &mut Step, scope: &mut Scope) {
             }
         },
     }
+    step.undo = step.tool().cloned().zip(step.undo.take()).map(|(tool, _)| {
+        let args = Node::literal(Value::empty_object(), Place::NOWHERE);
+        Box::new(Undo { tool, args })
+    });
 }
 
 fn few(count: NonZeroU32) -> NonZeroU32 {

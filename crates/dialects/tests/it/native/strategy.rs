@@ -9,7 +9,7 @@ use planwright_core::plan::{
     Action, Approval, Concurrency, Field, ForEach, Idempotency, InitialValues, Input, InputKind,
     Keyword, Method, Mode, Name, Node, NodeKind, OnError, OnFailure, Ordering, Output, PlanCall,
     PlanTarget, Reference, Repeat, Retry, Sharing, SlotKind, SlotPath, SlotSchema, Step, Targets,
-    TextPart, Writes,
+    TextPart, Undo, Writes,
 };
 use planwright_core::{Place, Plan, StepId, Value};
 use proptest::prelude::*;
@@ -245,7 +245,8 @@ fn step(depth: u32) -> impl Strategy<Value = Step> {
         4 => Just(Vec::new()),
         1 => prop::collection::vec(node(), 1..3),
     ];
-    let flow = (after, when, for_each, repeat, positional);
+    let undo = prop::option::of((name(), fields(node())));
+    let flow = (after, when, for_each, repeat, positional, undo);
     (id(), action(depth), fields(node()), texts, flow, rest).prop_map(
         |(id, action, args, (title, note, instance), flow, rest)| {
             let mut step = Step::new(StepId::new(id), action, args);
@@ -262,6 +263,7 @@ fn step(depth: u32) -> impl Strategy<Value = Step> {
                 });
             step.repeat = flow.3.map(|(until, max)| Repeat { until, max });
             step.positional = flow.4;
+            step.undo = flow.5.map(|(tool, args)| Box::new(Undo { tool, args }));
             step.writes = rest.0;
             step.on_error = rest.1;
             step.retry = rest.2.map(|(attempts, delay)| {

@@ -67,6 +67,10 @@ fn clear_step(step: &mut Step) {
     if let OnError::Output(node) = &mut step.on_error {
         clear_node(node);
     }
+    if let Some(undo) = &mut step.undo {
+        clear_name(&mut undo.tool);
+        clear_node(&mut undo.args);
+    }
 }
 
 fn clear_node(node: &mut Node) {

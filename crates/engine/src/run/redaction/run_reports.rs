@@ -199,6 +199,7 @@ impl Redactor {
             flow: _,
             stated: _,
             unfitting: _,
+            revert: _,
         } = summary;
         for step in steps {
             self.step(step);

@@ -68,6 +68,34 @@ pub struct RunSummary {
     pub stated: Vec<(Arc<str>, ValueLabels)>,
     /// The paths of the steps whose outputs violate their schemas.
     pub unfitting: Vec<Arc<str>>,
+    /// The revert of the run, if its plan wants one after a failure.
+    pub revert: Option<Box<RevertSummary>>,
+}
+
+/// The revert of a run that failed: another run undid what it did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RevertSummary {
+    /// The run that reverts; `None` if there was nothing to undo, or it did not start.
+    pub run: Option<RunId>,
+    /// The status of that run.
+    pub status: Option<RunStatus>,
+    /// The reason why it did not start, as one clause.
+    pub error: Option<String>,
+    /// The steps, items and rounds whose calls happened and have no undo.
+    pub unreverted: Vec<Arc<str>>,
+    /// The steps, items and rounds with calls that may or may not have happened.
+    pub in_doubt: Vec<Arc<str>>,
+}
+
+impl RevertSummary {
+    /// Creates the summary of a revert that did not start.
+    pub fn not_started(error: String) -> Self {
+        Self {
+            error: Some(error),
+            ..Self::default()
+        }
+    }
 }
 
 /// The summary of a step, item or round.
@@ -189,6 +217,7 @@ impl RunMachine {
             flow: self.flow().cloned(),
             stated: self.stated_labels().to_vec(),
             unfitting: self.unfitting_steps().to_vec(),
+            revert: None,
         };
         // The summary leaves the run, so it must not hold a secret.
         self.redactor.summary(&mut summary);

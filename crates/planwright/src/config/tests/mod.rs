@@ -240,6 +240,56 @@ fn a_user_marks_parameters_of_other_peoples_servers() {
 }
 
 #[test]
+fn any_file_names_the_calls_that_undo_others() {
+    let mine = r#"
+[tools.undo]
+"calendar.create_event" = "calendar.delete_event(id=${output.id}, why=\"was ${arguments.title}\")"
+"#;
+    let project = r#"
+[tools.undo]
+"calendar.*" = "calendar.undo()"
+"#;
+    let (user, project) = (
+        read(Origin::User, mine).unwrap(),
+        read(Origin::Project, project).unwrap(),
+    );
+    let config = Config::of([&user, &project]);
+    let undo_of = |tool: &str| {
+        let tool = config.configured(Tool::new("calendar", tool));
+        tool.undo.map(|undo| undo.tool.text.to_string())
+    };
+    // The user's own file comes first.
+    assert_eq!(
+        undo_of("create_event").as_deref(),
+        Some("calendar.delete_event")
+    );
+    assert_eq!(undo_of("move_event").as_deref(), Some("calendar.undo"));
+    let names: Vec<&str> = config.undo_tools().map(|name| &**name).collect();
+    assert_eq!(names, ["calendar.delete_event", "calendar.undo"]);
+    assert_eq!(
+        settled(mine, ""),
+        [
+            r#"tools.undo."calendar.create_event" = "calendar.delete_event(id=${output.id}, why=\"was ${arguments.title}\")" (mine.toml:3)"#
+        ]
+    );
+    issues(
+        Origin::User,
+        "[tools.undo]\na = \"b(${output.id})\"\nc = \"d(id=${e.id})\"",
+        &[
+            "mine.toml:2: `b(${output.id})` is not a call that undoes another one (write it as `server.tool(id=${output.id}, name=${arguments.name})`)",
+            "mine.toml:3: `d(id=${e.id})` reads something else than the call that it undoes (it may read `${output…}` and `${arguments…}`)",
+        ],
+    );
+    issues(
+        Origin::User,
+        "[tools.undo]\n\"two names\" = \"b()\"",
+        &[
+            "mine.toml:2: `two names` cannot be a tool (write it as `server.tool`, `server.*`, `*.create_*` or `tool`)",
+        ],
+    );
+}
+
+#[test]
 fn either_file_switches_off_what_is_learned() {
     let learns = |user: &str, project: &str| {
         let user = read(Origin::User, user).unwrap();

@@ -7,6 +7,8 @@ mod no_link;
 #[cfg(feature = "store")]
 mod resume;
 #[cfg(feature = "store")]
+mod revert;
+#[cfg(feature = "store")]
 mod runs;
 #[cfg(feature = "store")]
 mod start;
@@ -20,6 +22,12 @@ pub(super) use link::{AnswerRecord, Learning, StoreLink, complete_options, now};
 pub use link::{RequestWatch, RunRequests, with_seen_answers};
 #[cfg(feature = "store")]
 pub use resume::Resume;
+#[cfg(feature = "store")]
+pub use revert::{
+    DoubtfulCall, PlannedUndo, PreparedRevert, Revert, RevertRequest, UnrevertedCall,
+};
+#[cfg(feature = "store")]
+pub(super) use revert::{RevertOnFailure, store_for_revert};
 #[cfg(feature = "store")]
 pub use runs::RunWatch;
 #[cfg(feature = "store")]

@@ -38,6 +38,7 @@ pub(in crate::service) fn new_run(
         source: Some(plan_text(planwright, plan)?),
         tools: ToolSourcesV1::default(),
         client: None,
+        reverts: None,
         approved_plan: None,
         beginning: None,
         now: now(),
@@ -105,6 +106,6 @@ fn printed(plan: &Plan) -> Result<String, Error> {
 }
 
 /// Returns the identity of this process, as the store shows it to others.
-pub(super) fn holder() -> LeaseHolder {
+pub(in crate::service) fn holder() -> LeaseHolder {
     LeaseHolder::this_process("", now())
 }

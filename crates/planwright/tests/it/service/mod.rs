@@ -9,6 +9,7 @@ mod identity;
 mod opening;
 mod passphrase;
 mod requests;
+mod reverting;
 mod runtimes;
 mod stopping;
 mod stored;

@@ -103,7 +103,7 @@ pub(in crate::native::guesses) const OF_STEPS: &[Absent] = &[
         advice: "a tool gets its arguments only; in them, `${vars.NAME}` is a variable of the plan, and `${env.NAME}` one of the environment",
     },
     Absent {
-        words: &["rollback", "compensate", "compensation", "undo", "oncancel", "ontimeout"],
+        words: &["rollback", "compensate", "compensation", "oncancel", "ontimeout"],
         is_loose: false,
         advice: "a call that undoes something is a step of its own, with `\"when\": \"${!results.ID.success}\"`, and this one has `\"on_error\": \"continue\"`",
     },

@@ -66,6 +66,7 @@ pub(super) fn is_step_field(key: &str) -> bool {
             | "alone"
             | "instance"
             | "note"
+            | "undo"
     )
 }
 

@@ -1,0 +1,120 @@
+//! `planwright revert`: what it says as JSON, what it refuses, and how it asks.
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use serde_json::{Value, json};
+
+use crate::program::{json_report, run_program, stderr};
+
+const TOOLS: &str = r#"{"tools": {
+    "create": {"output_schema": {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]},
+               "annotations": {"destructiveHint": false}, "returns": {"id": "e-1"}},
+    "delete": {"approval": true, "returns": "deleted"},
+    "send": {"annotations": {"destructiveHint": false}, "returns": "sent"},
+    "look": {"annotations": {"readOnlyHint": true}, "returns": "seen"},
+    "fail": {"fails": {"code": "no", "message": "no"}}
+}}"#;
+
+const UNDO: &str = r#""undo": {"tool": "delete", "arguments": {"id": "${output.id}"}}"#;
+
+/// A folder in which `steps` ran; `UNDO` is the undo of a step.
+fn folder(steps: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("tools.json"), TOOLS).unwrap();
+    let plan = steps.replace("UNDO", UNDO);
+    fs::write(folder.path().join("plan.json"), plan).unwrap();
+    folder
+}
+
+fn program(folder: &Path, arguments: &[&str]) -> Output {
+    let more = ["--store", "store.db", "--format", "json"];
+    run_program(folder, &[arguments, &more].concat())
+}
+
+fn run(folder: &Path) -> Value {
+    let run = ["run", "plan.json", "--simulate", "tools.json"];
+    json_report(&program(folder, &run))
+}
+
+#[test]
+fn what_would_be_undone_is_said_first() {
+    let folder = folder(
+        r#"{"steps": [{"id": "a", "tool": "create", UNDO}, {"id": "b", "tool": "send", "after": ["a"]}, {"id": "c", "tool": "look"}]}"#,
+    );
+    let report = run(folder.path());
+    let run = report["run"].as_str().unwrap();
+    for (arguments, status) in [
+        (vec!["revert", run, "--dry-run"], 0),
+        (vec!["revert", run], 3),
+    ] {
+        let output = program(folder.path(), &arguments);
+        assert_eq!(output.status.code(), Some(status), "{arguments:?}");
+        let shown = json_report(&output);
+        assert_eq!(
+            shown,
+            json!({
+                "schema": "planwright.revert/1", "run": run, "undone_before": 0, "in_doubt": [],
+                "undos": [{"step": "undo_a", "call": "a", "called": "simulated.create", "tool": "delete", "args": {"id": "e-1"}}],
+                "unreverted": [{"call": "b", "tool": "simulated.send", "reason": null}],
+            }),
+            "{arguments:?}"
+        );
+    }
+}
+
+#[test]
+fn an_undo_asks_as_any_call() {
+    let folder = folder(r#"{"steps": [{"id": "a", "tool": "create", UNDO}]}"#);
+    let report = run(folder.path());
+    let run = report["run"].as_str().unwrap();
+    let waiting = program(folder.path(), &["revert", run]);
+    assert_eq!(waiting.status.code(), Some(4), "{}", stderr(&waiting));
+    let waiting = json_report(&waiting);
+    let id = waiting["run"].as_str().unwrap();
+    let resumed = program(folder.path(), &["resume", id, "--approve", "all"]);
+    assert_eq!(resumed.status.code(), Some(0), "{}", stderr(&resumed));
+    let again = json_report(&program(folder.path(), &["revert", run]));
+    assert_eq!(again["undone_before"], 1);
+    assert_eq!(again["undos"], json!([]));
+}
+
+#[test]
+fn a_plan_that_is_undone_when_it_fails() {
+    let folder = folder(
+        r#"{"on_failure": "revert", "steps": [{"id": "a", "tool": "create", UNDO}, {"id": "b", "tool": "fail", "after": ["a"]}]}"#,
+    );
+    let unstored = [
+        "run",
+        "plan.json",
+        "--simulate",
+        "tools.json",
+        "--no-store",
+        "--format",
+        "json",
+    ];
+    let unstored = run_program(folder.path(), &unstored);
+    assert_eq!(unstored.status.code(), Some(2));
+    assert!(
+        stderr(&unstored).contains("`on_failure: revert`, and the run is not stored"),
+        "{}",
+        stderr(&unstored)
+    );
+    let run = [
+        "run",
+        "plan.json",
+        "--simulate",
+        "tools.json",
+        "--approve",
+        "all",
+    ];
+    let output = program(folder.path(), &run);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let report = json_report(&output);
+    assert_eq!(report["status"], "failed");
+    assert_eq!(report["revert"]["status"], "succeeded");
+    let failed = report["run"].as_str().unwrap();
+    let again = json_report(&program(folder.path(), &["revert", failed]));
+    assert_eq!(again["undone_before"], 1);
+}

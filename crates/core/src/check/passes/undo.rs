@@ -1,0 +1,110 @@
+//! The check of undos: each is a call that knows the output and the arguments of the call that it undoes, and nothing else.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::{arguments, names, policy, references};
+use crate::check::pipeline::{resolve_steps, step_ids};
+use crate::check::reporter::Reporter;
+use crate::check::resolved_plan::ResolvedPlan;
+use crate::check::slot_writers::SlotWriters;
+use crate::check::type_inference::TypeInference;
+use crate::plan::{Action, Node, Undo};
+use crate::{Code, Object, Place, Plan, Step, Tool};
+
+/// The position of the undo in the plan that it is checked as.
+const UNDO: u32 = 2;
+
+/// Checks the undo of every step of `resolved`. Returns the tools that undo steps, with the positions of these.
+pub(in crate::check) fn check(
+    resolved: &ResolvedPlan<'_>,
+    reporter: &mut Reporter<'_>,
+) -> Vec<(u32, Arc<Tool>)> {
+    let mut undos = Vec::new();
+    for (index, step) in resolved.steps() {
+        let Some(undo) = step.undo.as_deref() else {
+            continue;
+        };
+        if step.tool().is_none() {
+            let message = format!("the step `{}` has an undo and calls no tool", step.id);
+            let diagnostic = reporter.error(Code::ConflictingFields, undo.tool.place, message);
+            reporter.push(diagnostic.help("write `undo` into the steps that call tools"));
+            continue;
+        }
+        let tool = check_undo(resolved, undo, resolved.tool(index), reporter);
+        undos.extend(tool.map(|tool| (index, tool)));
+    }
+    undos
+}
+
+/// Checks `undo` as a plan of three steps: two that stand for the output and the arguments of the call of `undone`, and the undo itself.
+/// So every pass over calls applies to it. Returns its tool.
+fn check_undo(
+    resolved: &ResolvedPlan<'_>,
+    undo: &Undo,
+    undone: Option<&Arc<Tool>>,
+    reporter: &mut Reporter<'_>,
+) -> Option<Arc<Tool>> {
+    let mut plan = Plan {
+        steps: vec![undo_step(undo)],
+        sharing: resolved.plan.sharing,
+        ..Plan::default()
+    };
+    let mut tools = names::resolve_tools(&mut plan, resolved.context.catalog, reporter);
+    let known = [Undo::OUTPUT, Undo::ARGUMENTS].map(|id| Step::call(id, id, Node::default()));
+    plan.steps.splice(0..0, known);
+    tools.splice(0..0, known_tools(undone).map(Some));
+    let ids = step_ids(&plan);
+    let writers = SlotWriters::of(&plan.steps);
+    let sub_plans = plan.steps.iter().map(|_| None).collect();
+    let (steps, reads) = resolve_steps(&mut plan, &ids, &writers, sub_plans, tools);
+    let inputs = Object::default();
+    let alone = ResolvedPlan {
+        plan: &plan,
+        ids: &ids,
+        writers: &writers,
+        resolved_steps: &steps,
+        inputs: &inputs,
+        reads,
+        ..*resolved
+    };
+    let step = alone.step(UNDO)?;
+    let types = TypeInference::new(&alone);
+    ResolvedPlan::each_use_in_step(UNDO, step, &mut |usage| {
+        references::check(&alone, &types, usage, reporter);
+        references::check_expressions(&types, usage, reporter);
+        policy::check_length(&alone, usage, reporter);
+    });
+    let mut malformed = HashSet::new();
+    arguments::check(&alone, &types, (UNDO, step), &mut malformed, reporter);
+    policy::check_tool(&alone, (UNDO, step), reporter);
+    if reads.external_values {
+        // A revert run would have to know values that no journal holds.
+        let message = "an undo reads an external value";
+        let diagnostic = reporter.error(Code::MisplacedExternalValue, step.args.place, message);
+        reporter.push(diagnostic.help("it may read `output` and `arguments`"));
+    }
+    alone.tool(UNDO).map(Arc::clone)
+}
+
+fn undo_step(undo: &Undo) -> Step {
+    let name = undo.tool.text.clone();
+    let mut step = Step::call("undo", name, undo.args.clone());
+    step.action = Action::Tool(undo.tool.clone());
+    step.place = if undo.args.place == Place::NOWHERE {
+        undo.tool.place
+    } else {
+        undo.args.place
+    };
+    step
+}
+
+/// Tools whose outputs have the types of the output and the arguments of a call of `undone`.
+fn known_tools(undone: Option<&Arc<Tool>>) -> [Arc<Tool>; 2] {
+    let output = undone.map_or_else(|| Tool::new("", Undo::OUTPUT), |tool| Tool::clone(tool));
+    let mut arguments = Tool::new("", Undo::ARGUMENTS);
+    if let Some(tool) = undone {
+        arguments.output = tool.input.clone();
+    }
+    [Arc::new(output), Arc::new(arguments)]
+}

@@ -1,0 +1,408 @@
+//! The proposal of a revert: the undos with their arguments, what cannot be undone, and the plan.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use planwright_core::expression::print_path;
+use planwright_core::plan::{OnFailure, Segment};
+use planwright_core::{Object, Policy, Tool, ToolName, Value};
+use planwright_dialects::Dialect as _;
+use planwright_dialects::native::Native;
+use planwright_engine::RunId;
+use planwright_engine::event::Address;
+use planwright_engine::run::{RevertSummary, contains_mask};
+use planwright_store::{LeaseHolder, LeasedRun, Store};
+
+use super::arguments::undo_arguments;
+use super::calls::{MadeCall, RecordedOutcome, made_calls};
+use super::labels::argument_labels;
+use crate::format::{PlanTextV1, RevertedCallV1, RevertsV1, ToolSourcesV1};
+use crate::loaded_plan::{LoadedPlan, RECALLED};
+use crate::stored::{NewStoredRun, StoredRun, StoredRunError, reverts_of};
+
+/// A request to undo what a run did.
+pub struct RevertRequest<'a> {
+    /// The run, or the beginning of its id.
+    pub run: &'a str,
+    /// The step, item or round whose calls are the first to undo, in the order in which they ended; `None` for all.
+    pub from: Option<&'a str>,
+    /// Gives a tool the settings of the configuration: its undo, and whether it only reads.
+    pub configured: &'a (dyn Fn(Tool) -> Tool + Sync),
+    /// The policy under which the plan will be checked.
+    pub policy: &'a Policy,
+    /// The name of this process.
+    pub holder: &'a LeaseHolder,
+    /// True if the caller has leased the run.
+    pub is_leased: bool,
+}
+
+impl fmt::Debug for RevertRequest<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RevertRequest")
+            .field("run", &self.run)
+            .field("from", &self.from)
+            .field("is_leased", &self.is_leased)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A revert before it starts. As long as it exists, no other process can resume or revert the run.
+#[non_exhaustive]
+pub struct Revert {
+    /// The id of the run that reverts.
+    pub id: RunId,
+    /// The run that it reverts.
+    pub run: RunId,
+    /// The undos, in the order in which they are made.
+    pub undos: Vec<PlannedUndo>,
+    /// The calls that happened and that nothing undoes, in the order in which they ended.
+    pub unreverted: Vec<UnrevertedCall>,
+    /// The calls in doubt: they may or may not have happened, or be undone.
+    pub in_doubt: Vec<DoubtfulCall>,
+    /// The number of calls that earlier reverts have undone.
+    pub undone_before: usize,
+    sources: ToolSourcesV1,
+    client: Option<String>,
+    reverts: RevertsV1,
+    /// The leases of the run and of the latest revert, which must not go on meanwhile.
+    leases: Vec<LeasedRun>,
+}
+
+/// A call that is undone.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct PlannedUndo {
+    /// The step that undoes it.
+    pub step: String,
+    /// The step, item or round that made the call.
+    pub at: Arc<Address>,
+    /// The tool that was called.
+    pub called: ToolName,
+    /// The tool that undoes the call, as the plan or the configuration names it.
+    pub tool: Arc<str>,
+    /// The arguments.
+    pub arguments: Value,
+}
+
+/// A call that happened, and that nothing undoes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnrevertedCall {
+    /// The step, item or round that made the call.
+    pub at: Arc<Address>,
+    /// The tool.
+    pub tool: ToolName,
+    /// The reason, if it has an undo, as one clause.
+    pub reason: Option<String>,
+}
+
+/// A call in doubt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DoubtfulCall {
+    /// The step, item or round that made the call.
+    pub at: Arc<Address>,
+    /// The tool.
+    pub tool: ToolName,
+    /// The revert that called its undo, if it is that call whose outcome is unknown.
+    pub undone_by: Option<RunId>,
+}
+
+impl Revert {
+    /// Reads what the run did, and makes the plan that undoes it, which has no steps if there is nothing to undo. Nothing is called.
+    ///
+    /// # Errors
+    ///
+    /// The run does not exist, cannot be read, is in progress, or has no step `from`.
+    pub async fn prepare(
+        store: &Store,
+        request: RevertRequest<'_>,
+    ) -> Result<(Self, LoadedPlan), StoredRunError> {
+        let run = store.run(request.run)?.id;
+        let mut leases = Vec::new();
+        if !request.is_leased {
+            leases.push(store.lease_run(run.as_str(), request.holder)?);
+        }
+        let (earlier, id) = reverts_of(store, &run)?;
+        if let Some((latest, _)) = earlier.last() {
+            leases.push(store.lease_run(latest.as_str(), request.holder)?);
+        }
+        let stored = StoredRun::read(store, run.as_str())?;
+        if let Some(engine) = stored.driving_engine() {
+            return Err(StoredRunError::DrivenBy(engine.to_owned()));
+        }
+        let mut calls = made_calls(&stored, request.configured)?;
+        if let Some(from) = request.from {
+            retain_from(&mut calls, from)?;
+        }
+        calls.sort_by_key(|call| call.ended);
+        let mut revert = Self {
+            sources: stored.run.tools.clone(),
+            client: stored.run.client.clone(),
+            reverts: RevertsV1 {
+                run: run.clone(),
+                calls: Vec::new(),
+            },
+            id,
+            run,
+            undos: Vec::new(),
+            unreverted: Vec::new(),
+            in_doubt: Vec::new(),
+            undone_before: 0,
+            leases,
+        };
+        let outcomes = undo_outcomes(store, &earlier, request.configured)?;
+        let mut undone = Vec::new();
+        for call in &calls {
+            if revert.add(call, outcomes.get(&call.entry)).await {
+                undone.push(call);
+            }
+        }
+        revert.undos.reverse();
+        revert.reverts.calls.reverse();
+        undone.reverse();
+        let steps = revert.undos.iter().map(|undo| undo.step.as_str());
+        let labels = argument_labels(
+            &stored,
+            &revert.run,
+            steps.zip(undone.iter().copied()),
+            request.policy,
+        );
+        let results = revert.undos.iter();
+        let results = results.map(|undo| (Arc::from(&*undo.step), undo.arguments.clone()));
+        let results: Object = results.collect();
+        let results = [(Arc::from(revert.run.as_str()), Value::from(results))];
+        let plan = plan_of(&revert.id, &revert.run, &revert.undos, &stored)
+            .with_recalled(results.into_iter().collect(), labels);
+        Ok((revert, plan))
+    }
+
+    /// Adds a call. Returns true if the plan undoes it.
+    async fn add(&mut self, call: &MadeCall, earlier: Option<&UndoOutcome>) -> bool {
+        let tool = call.tool.qualified_name();
+        match earlier {
+            Some(UndoOutcome::Undone) => {
+                self.undone_before += 1;
+                return false;
+            }
+            Some(UndoOutcome::InDoubt(by)) => {
+                self.in_doubt.push(DoubtfulCall {
+                    at: Arc::clone(&call.at),
+                    tool,
+                    undone_by: Some(by.clone()),
+                });
+                return false;
+            }
+            None => {}
+        }
+        let undo = call.undo.as_ref().or(call.tool.undo.as_deref());
+        // What changes nothing needs no undo, unless its author wants one.
+        if undo.is_none() && call.tool.merely_reads() {
+            return false;
+        }
+        let RecordedOutcome::Happened(output, _) = &call.outcome else {
+            self.in_doubt.push(DoubtfulCall {
+                at: Arc::clone(&call.at),
+                tool,
+                undone_by: None,
+            });
+            return false;
+        };
+        let arguments = match undo {
+            None => Err(None),
+            Some(_) if contains_mask(output) || contains_mask(&call.args) => {
+                Err(Some("the stored call contains a secret".to_owned()))
+            }
+            Some(undo) => match undo_arguments(undo, &call.args, output).await {
+                Ok(arguments) => Ok((undo, arguments)),
+                Err(reason) => Err(Some(reason)),
+            },
+        };
+        match arguments {
+            Err(reason) => {
+                self.unreverted.push(UnrevertedCall {
+                    at: Arc::clone(&call.at),
+                    tool,
+                    reason,
+                });
+                false
+            }
+            Ok((undo, arguments)) => {
+                let step = self.step_for(&call.at);
+                self.reverts.calls.push(RevertedCallV1 {
+                    step: step.clone(),
+                    at: call.at.to_string(),
+                    entry: call.entry,
+                });
+                self.undos.push(PlannedUndo {
+                    step,
+                    at: Arc::clone(&call.at),
+                    called: tool,
+                    tool: Arc::clone(&undo.tool.text),
+                    arguments,
+                });
+                true
+            }
+        }
+    }
+
+    /// Returns a new id for the step that undoes a call of `at`.
+    fn step_for(&self, at: &Address) -> String {
+        let text = at.to_string();
+        let words = text.split(|letter: char| !letter.is_ascii_alphanumeric());
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        let id = format!("undo_{}", words.join("_"));
+        let is_free = |id: &String| self.undos.iter().all(|undo| undo.step != *id);
+        let numbered = (2..).map(|number| format!("{id}_{number}"));
+        let mut ids = std::iter::once(id.clone()).chain(numbered);
+        ids.find(is_free).unwrap_or(id)
+    }
+
+    /// Returns true if nothing happened that is not undone or going to be.
+    pub fn is_complete(&self) -> bool {
+        self.unreverted.is_empty() && self.in_doubt.is_empty()
+    }
+
+    /// Returns what is known before the run that reverts has started.
+    pub fn summary(&self) -> RevertSummary {
+        let mut summary = RevertSummary::default();
+        let unreverted = self.unreverted.iter().map(|call| &call.at);
+        summary.unreverted = unreverted.map(|at| at.to_string().into()).collect();
+        let in_doubt = self.in_doubt.iter().map(|call| &call.at);
+        summary.in_doubt = in_doubt.map(|at| at.to_string().into()).collect();
+        summary
+    }
+
+    /// Takes the leases that protect the revert, for the [specification](crate::service::RunSpec::leases) of its run.
+    pub fn take_leases(&mut self) -> Vec<LeasedRun> {
+        std::mem::take(&mut self.leases)
+    }
+
+    /// Returns the sources of the tools of the reverted run.
+    pub fn sources(&self) -> &ToolSourcesV1 {
+        &self.sources
+    }
+
+    /// Returns the client that the reverted run belongs to.
+    pub fn client(&self) -> Option<&str> {
+        self.client.as_deref()
+    }
+
+    /// Returns the storage of the run of `plan`, the plan of this revert, which begins at `now`. Only with it does the
+    /// store know what the run undoes.
+    pub fn new_run(&self, plan: &LoadedPlan, now: SystemTime) -> NewStoredRun {
+        NewStoredRun {
+            client: self.client.clone(),
+            reverts: Some(self.reverts.clone()),
+            ..plan.new_run(self.sources.clone(), now)
+        }
+    }
+}
+
+impl fmt::Debug for Revert {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Revert")
+            .field("id", &self.id)
+            .field("run", &self.run)
+            .field("undos", &self.undos)
+            .field("unreverted", &self.unreverted)
+            .field("in_doubt", &self.in_doubt)
+            .field("leases", &self.leases.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The outcome of an earlier undo of a call, unless the undo certainly did not happen.
+enum UndoOutcome {
+    Undone,
+    InDoubt(RunId),
+}
+
+/// Returns what earlier reverts did to each call, by the number of the entry that says that it was sent.
+fn undo_outcomes(
+    store: &Store,
+    earlier: &[(RunId, RevertsV1)],
+    configured: &(dyn Fn(Tool) -> Tool + Sync),
+) -> Result<BTreeMap<usize, UndoOutcome>, StoredRunError> {
+    let mut outcomes = BTreeMap::new();
+    for (id, reverts) in earlier {
+        let made = made_calls(&StoredRun::read(store, id.as_str())?, configured)?;
+        for call in &reverts.calls {
+            let mut undos = made
+                .iter()
+                .filter(|made| made.at.outermost().as_str() == call.step);
+            let outcome = match undos.next_back().map(|made| &made.outcome) {
+                Some(RecordedOutcome::Happened(..)) => UndoOutcome::Undone,
+                Some(RecordedOutcome::Unknown) => UndoOutcome::InDoubt(id.clone()),
+                None => continue,
+            };
+            outcomes.insert(call.entry, outcome);
+        }
+    }
+    Ok(outcomes)
+}
+
+/// Retains the calls that ended no earlier than the first one of the step, item or round `from`.
+fn retain_from(calls: &mut Vec<MadeCall>, from: &str) -> Result<(), StoredRunError> {
+    let is_from = |call: &&MadeCall| {
+        let at = &call.at;
+        at.outermost().as_str() == from || at.steps() == from || at.to_string() == from
+    };
+    let first = calls.iter().filter(is_from).map(|call| call.ended).min();
+    let first = first.ok_or_else(|| StoredRunError::NoCall(from.to_owned()))?;
+    calls.retain(|call| call.ended >= first);
+    Ok(())
+}
+
+/// Returns the plan that makes `undos` one after the other. Their arguments are results of the reverted run, so that they keep their labels.
+fn plan_of(id: &RunId, run: &RunId, undos: &[PlannedUndo], stored: &StoredRun) -> LoadedPlan {
+    let mut before: Option<&str> = None;
+    let steps = undos.iter().map(|undo| {
+        let read = |key: &Arc<str>| {
+            let path = [run.as_str(), &undo.step, key].map(Segment::key);
+            Value::text(format!("${{{RECALLED}{}}}", print_path(&path)))
+        };
+        let fields = undo.arguments.as_object().into_iter().flatten();
+        let args: Object = fields
+            .map(|(key, _)| (Arc::clone(key), read(key)))
+            .collect();
+        let mut step = vec![
+            ("id", Value::text(undo.step.as_str())),
+            ("title", Value::text(format!("Undo `{}`", undo.at))),
+            ("tool", Value::Text(Arc::clone(&undo.tool))),
+            ("args", Value::from(args)),
+        ];
+        // A call may depend on an earlier one in ways that no plan knows, so the order of the calls is reversed strictly.
+        if let Some(before) = before.replace(&undo.step) {
+            step.push(("after", Value::list([Value::text(before)])));
+        }
+        Value::object(step)
+    });
+    let plan = Value::object([
+        ("name", Value::text(format!("revert-{run}"))),
+        (
+            "title",
+            Value::text(format!("Undo the calls of the run {run}")),
+        ),
+        ("steps", Value::list(steps)),
+        (
+            "on_failure",
+            Value::text(planwright_core::plan::Keyword::as_str(OnFailure::Stop)),
+        ),
+    ]);
+    let text = PlanTextV1 {
+        source: id.to_string(),
+        text: plan.to_json(),
+        dialect: Native.name().to_owned(),
+        reorder: false,
+        share: false,
+        is_unfinished: false,
+        recalled: Object::default(),
+        recalled_labels: Vec::new(),
+        max_steps: stored.plan.max_steps.max(undos.len().saturating_add(1)),
+        library: Vec::new(),
+    };
+    LoadedPlan::from_stored(&text, Object::default())
+}
