@@ -310,7 +310,12 @@ fn step(
         };
         let lowered = lower_arguments(&arguments, input, &references, context);
         step.args = Node::object(lowered.named, input);
-        step.positional = lowered.positional;
+        match <[Node; 1]>::try_from(lowered.positional) {
+            // An object with unquoted references is as one of JSON.
+            Ok([only]) if matches!(only.kind, NodeKind::Object(_)) => step.args = only,
+            Ok(one) => step.positional = one.into(),
+            Err(all) => step.positional = all,
+        }
     } else if !text.is_empty() {
         let whole = MarkedText {
             text: &text,
@@ -427,8 +432,7 @@ fn seems_evidence(line: &str) -> bool {
     rest.is_some_and(|rest| !rest.starts_with(char::is_alphabetic))
 }
 
-const REFERENCE_FORM: &str =
-    "write `#E1`, or `#E1.name` for a field, without a word directly after it, and `##E1` for a literal `#E1`";
+const REFERENCE_FORM: &str = "write `#E1`, or `#E1.name` for a field, without a word directly after it, and `##E1` for a literal `#E1`";
 
 /// The ids of a plan's steps.
 type EvidenceIds = HashSet<String>;

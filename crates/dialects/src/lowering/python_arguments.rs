@@ -35,6 +35,21 @@ pub(crate) struct ArgumentValue {
     pub(crate) range: Range<usize>,
 }
 
+impl ArgumentValue {
+    /// The value, with its texts as they are.
+    pub(crate) fn to_value(&self) -> Value {
+        match &self.kind {
+            ArgumentKind::Plain(value) => value.clone(),
+            ArgumentKind::Text(text) => Value::text(&*text.text),
+            ArgumentKind::List(items) => Value::list(items.iter().map(Self::to_value)),
+            ArgumentKind::Object(fields) => {
+                let fields = fields.iter();
+                Value::object(fields.map(|(key, value)| (&**key, value.to_value())))
+            }
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) enum ArgumentKind {
     /// A value without text.

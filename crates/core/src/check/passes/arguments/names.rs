@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::lists::list_of_arguments;
 use super::{ArgumentPass, NamedArguments};
 use crate::check::passes::meant::{is_related, lists_none};
 use crate::check::passes::positional::{ArgumentReceiver, properties};
@@ -134,6 +135,9 @@ impl ArgumentPass<'_> {
             let Some(fields) = self.fields(reporter) else {
                 return Vec::new();
             };
+            if list_of_arguments(receiver, &self.step.args).is_some() {
+                return Vec::new();
+            }
             let unknown: Vec<&Arc<str>> = fields
                 .keys()
                 .filter(|name| !object.properties.contains_key(*name))
