@@ -266,7 +266,7 @@ impl<'a> ArgumentScanner<'a> {
         let Some(value) = value else {
             let is_call = nested_calls::call_length(self.rest()).is_some();
             let help = if is_call {
-                "write the call on a line of its own before this one, and its number here, such as `$1`"
+                "write the call on a line of its own before this one, and a reference to it here"
             } else {
                 "put texts in quotes"
             };

@@ -43,6 +43,10 @@ impl ArgumentPass<'_> {
         if !takes_none && (members.is_empty() || !members.iter().all(lists)) {
             return;
         }
+        // The missing list is reported, with all of them as its item.
+        if list_of_arguments(receiver, &self.step.args).is_some() {
+            return;
+        }
         let known = properties(shape);
         let Some(fields) = self.fields(reporter) else {
             return;
