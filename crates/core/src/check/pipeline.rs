@@ -179,7 +179,7 @@ pub(super) fn check_plan(
     names::check(&resolved, &mut reporter);
     cycles::check(&resolved, &mut reporter);
     order::check(&resolved, &mut reporter);
-    let mut path_texts = PathTextPass::new(&resolved, &types);
+    let mut path_texts = PathTextPass::new(&resolved, &types, context.catalog);
     let mut malformed = HashSet::new();
     let check_use = |usage: ReferenceUse<'_>, reporter: &mut Reporter<'_>| {
         references::check(&resolved, &types, usage, reporter);

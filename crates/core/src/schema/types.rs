@@ -217,6 +217,18 @@ impl Type {
         }
     }
 
+    /// Returns the only known field of an object, if it is text.
+    pub(crate) fn only_text_field(&self) -> Option<&Arc<str>> {
+        let Self::Object(object) = self else {
+            return None;
+        };
+        let mut fields = object.properties.iter();
+        match (fields.next()?, fields.next()) {
+            ((name, field), None) => (field.shape == Self::Text).then_some(name),
+            _ => None,
+        }
+    }
+
     /// Returns the type of the field `name`, or `None` if no value has it.
     pub fn property(&self, name: &str) -> Option<Type> {
         // The usual case, without a union.

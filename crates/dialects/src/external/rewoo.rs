@@ -10,13 +10,14 @@
 //! - A line `#E1 = Tool[input]` is a step with the id `E1`; it may follow the plan on one line. The input extends from
 //!   the first `[` to the last `]` of the line, or of the lines after it if that one has none. It is one text for the
 //!   first parameter of the tool, which the checks name; an empty one is not an argument. An input that is an object of JSON
-//!   has the arguments by their names.
+//!   has the arguments by their names; quoted, named or several values in Python syntax are the arguments of a call.
+//!   `#E1: Tool(input)` is the same.
 //! - `Plan:` becomes the note of the next step. Other lines are ignored if they are words; a line of
 //!   code is an error.
 //! - A reference is `#E1`: as the whole input it preserves the type of the value, inside of it the value is inserted;
 //!   the original system adds square brackets. `#E10` does not contain `#E1`. References may lead forward; independent
 //!   steps run in parallel, whereas the original system runs them in order.
-//! - `#E1` followed by more of a word or a path, `#E` without a number, `#e1` if there is a step `E1`, and the number
+//! - `#E1.name[0]` is a part of the value. `#E1` followed by more of a word, `#E` without a number, `#e1` if there is a step `E1`, and the number
 //!   of no step are errors; the original system passes them on.
 //! - Literal: `##E1` stands for `#E1`: each pair of `#` before a reference is one literal `#`. Any other `#` is itself.
 
@@ -30,11 +31,17 @@ use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, StepId, Value}
 use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{Document, Item, ItemKind, Offsets, ReadLimits, Syntax, quote, read_inside};
 use crate::foreign_references::ReferenceForm;
+use crate::lowering::call_arguments::{
+    LineReferences, lower_arguments, path_length, path_segments,
+};
 use crate::lowering::lines::{
     LineContext, ValueBudget, code_advice, code_error, digit_count, for_each_line, line_at,
     next_line, parse_lines, tool_name_length, trimmed,
 };
-use crate::lowering::{Fragment, MarkedText, ReferenceSyntax, lower, lower_fragments};
+use crate::lowering::python_arguments::{
+    ArgumentError, ArgumentKind, ArgumentScanner, LineArgument, UnquotedReference, is_structured,
+};
+use crate::lowering::{Fragment, LowerResult, MarkedText, ReferenceSyntax, lower, lower_fragments};
 
 /// The dialect of ReWOO's planner.
 #[derive(Clone, Copy, Debug)]
@@ -47,10 +54,7 @@ impl Dialect for Rewoo {
 
     fn reference_form(&self) -> Option<ReferenceForm> {
         Some(ReferenceForm {
-            write: |path| {
-                let step = path.split(['.', '[']).next().unwrap_or_default();
-                Some(format!("#{step}"))
-            },
+            write: |path| Some(format!("#{path}")),
             is_own: |text| text.starts_with("#E"),
         })
     }
@@ -83,6 +87,7 @@ fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
     let read = |text: &str, limits: &ReadLimits, context: &mut LineContext<'_>| {
         let mut reader = EvidenceReader {
             text,
+            depth: limits.effective_depth(),
             budget: ValueBudget::of(limits),
             drafts: Vec::new(),
             plan: None,
@@ -104,6 +109,8 @@ struct EvidenceDraft {
     id: String,
     tool: Range<usize>,
     input: Range<usize>,
+    /// The values of an input in Python syntax.
+    arguments: Option<Vec<LineArgument>>,
     /// The bytes from the `#` to the closing bracket.
     range: Range<usize>,
     plan: Option<Arc<str>>,
@@ -111,6 +118,7 @@ struct EvidenceDraft {
 
 struct EvidenceReader<'a> {
     text: &'a str,
+    depth: usize,
     budget: ValueBudget,
     drafts: Vec<EvidenceDraft>,
     plan: Option<Arc<str>>,
@@ -174,13 +182,20 @@ impl EvidenceReader<'_> {
             context.report_malformed(begin..line.end, message, help);
         };
         let after = &self.text[tool.end..line.end];
-        if tool.is_empty() || !after.trim_start().starts_with('[') {
-            report_malformed("names no tool with its input in `[…]`", FORM);
-            return line.end;
-        }
+        let bracket = match after.trim_start().chars().next() {
+            Some('[') if !tool.is_empty() => ']',
+            Some('(') if !tool.is_empty() => ')',
+            _ => {
+                report_malformed("names no tool with its input in `[…]`", FORM);
+                return line.end;
+            }
+        };
         let open = tool.end + (after.len() - after.trim_start().len()) + 1;
-        let Some(close) = self.close(open, line.end) else {
-            report_malformed("has an input that is never closed", "add `]`");
+        let Some(close) = self.close(open, line.end, bracket) else {
+            report_malformed(
+                "has an input that is never closed",
+                &format!("add `{bracket}`"),
+            );
             self.is_broken = true;
             return line.end;
         };
@@ -189,20 +204,58 @@ impl EvidenceReader<'_> {
             report_malformed("has text after its input", "write one step a line");
             return end;
         }
+        let input = trimmed(self.text, open..close);
+        let arguments = match self.arguments(&input, close, bracket) {
+            Ok(arguments) => arguments,
+            Err(error) => {
+                context.report(error.at..line.end.max(error.at), *error.diagnostic);
+                return end;
+            }
+        };
         self.drafts.push(EvidenceDraft {
             id,
             tool,
-            input: trimmed(self.text, open..close),
+            input,
+            arguments,
             range: begin..close + 1,
             plan: self.plan.take(),
         });
         end
     }
 
-    /// The bracket that closes the input that begins at `open`: the last one of the line, or the end of the first later line that
+    /// The values of the `input` before the `bracket` at `close`, if it is no text: an unquoted value or references alone are text
+    /// in square brackets.
+    fn arguments(
+        &mut self,
+        input: &Range<usize>,
+        close: usize,
+        bracket: char,
+    ) -> Result<Option<Vec<LineArgument>>, ArgumentError> {
+        let at = (input.start, self.depth);
+        let scanner = ArgumentScanner::new(self.text, at, &mut self.budget, UNQUOTED);
+        let (arguments, end) = match scanner.arguments(bracket) {
+            Ok(read) => read,
+            // Words are one text in either brackets.
+            Err(error) if bracket == ')' && is_structured(&self.text[input.clone()]) => {
+                return Err(error);
+            }
+            Err(_) => return Ok(None),
+        };
+        let is_reference = |argument: &LineArgument| {
+            argument.name.is_none() && self.text[argument.value.range.clone()].starts_with('#')
+        };
+        let is_text = match arguments.as_slice() {
+            [one] if one.name.is_none() => matches!(one.value.kind, ArgumentKind::Plain(_)),
+            _ => false,
+        };
+        let is_text = bracket == ']' && (is_text || arguments.iter().all(is_reference));
+        Ok((end == close + 1 && !is_text).then_some(arguments))
+    }
+
+    /// The `bracket` that closes the input that begins at `open`: the last one of the line, or the end of the first later line that
     /// ends with a bracket.
-    fn close(&self, open: usize, line_end: usize) -> Option<usize> {
-        if let Some(close) = self.text[open..line_end].rfind(']') {
+    fn close(&self, open: usize, line_end: usize, bracket: char) -> Option<usize> {
+        if let Some(close) = self.text[open..line_end].rfind(bracket) {
             return Some(open + close);
         }
         let mut at = line_end;
@@ -213,7 +266,7 @@ impl EvidenceReader<'_> {
             if plan_text(line).is_some() || evidence_head(line).is_some() {
                 return None;
             }
-            if let Some(before) = line.trim_end().strip_suffix(']') {
+            if let Some(before) = line.trim_end().strip_suffix(bracket) {
                 return Some(range.start + before.len());
             }
             at = range.end;
@@ -246,7 +299,24 @@ fn step(
     let mut step = Step::new(StepId::new(draft.id), Action::Tool(tool), args);
     step.place = place;
     step.note = draft.plan;
-    if !text.is_empty() && !is_named {
+    if is_named {
+        return step;
+    }
+    if let Some(arguments) = draft.arguments {
+        let references = LineReferences {
+            ids,
+            fragments,
+            read,
+        };
+        let lowered = lower_arguments(&arguments, input, &references, context);
+        step.args = Node::object(lowered.named, input);
+        match <[Node; 1]>::try_from(lowered.positional) {
+            // An object with unquoted references is as one of JSON.
+            Ok([only]) if matches!(only.kind, NodeKind::Object(_)) => step.args = only,
+            Ok(one) => step.positional = one.into(),
+            Err(all) => step.positional = all,
+        }
+    } else if !text.is_empty() {
         let whole = MarkedText {
             text: &text,
             place: input,
@@ -254,12 +324,7 @@ fn step(
         };
         let borders = (&mut *context.source, &mut *context.sink);
         step.positional.push(Node {
-            kind: lower_fragments(
-                whole,
-                fragments(&text, ids),
-                borders,
-                &mut |written, place| Ok(read(written, place)),
-            ),
+            kind: lower_fragments(whole, fragments(&text, ids), borders, &mut read),
             place: input,
         });
     }
@@ -299,14 +364,19 @@ impl ReferenceSyntax for EvidenceReferences<'_, '_> {
             offsets: None,
         };
         let borders = (&mut *self.context.source, &mut *self.context.sink);
-        lower_fragments(
-            whole,
-            fragments(text, self.ids),
-            borders,
-            &mut |written, place| Ok(read(written, place)),
-        )
+        lower_fragments(whole, fragments(text, self.ids), borders, &mut read)
     }
 }
+
+/// An unquoted `#E1` or `#E1.name`.
+const UNQUOTED: UnquotedReference = UnquotedReference {
+    sign: '#',
+    length: |after| {
+        let digits = digit_count(after.strip_prefix('E')?);
+        (digits > 0).then(|| 1 + digits + path_length(&after[1 + digits..]))
+    },
+    form: REFERENCE_FORM,
+};
 
 /// The prefix of a line that says why the next step exists.
 const PLAN: &str = "Plan:";
@@ -318,11 +388,11 @@ struct EvidenceHead {
     plan: Option<Range<usize>>,
     /// `E1`
     id: Range<usize>,
-    /// The byte after `=`.
+    /// The byte after `=` or `:`.
     call: usize,
 }
 
-/// The head of the step that `line` begins: `#E1 =`, at its start or after `Plan:`.
+/// The head of the step that `line` begins: `#E1 =` or `#E1: tool[`, at its start or after `Plan:`.
 fn evidence_head(line: &str) -> Option<EvidenceHead> {
     let start = line.len() - line.trim_start().len();
     if line[start..].starts_with('#') {
@@ -337,8 +407,14 @@ fn evidence_head_at(line: &str, at: usize, plan: Option<Range<usize>>) -> Option
     let number = line[at..].strip_prefix("#E").map(digit_count)?;
     let end = at + 2 + number;
     let rest = &line[end..];
-    let equals = rest.trim_start().starts_with('=');
-    (number > 0 && equals).then(|| EvidenceHead {
+    let is_call = |call: &str| {
+        let name = tool_name_length(call);
+        name > 0 && call[name..].starts_with(['[', '('])
+    };
+    let after = rest.trim_start();
+    let call = after.strip_prefix(':').map(str::trim_start);
+    let begins = after.starts_with('=') || call.is_some_and(is_call);
+    (number > 0 && begins).then(|| EvidenceHead {
         plan,
         id: at + 1..end,
         call: end + (rest.len() - rest.trim_start().len()) + 1,
@@ -356,8 +432,7 @@ fn seems_evidence(line: &str) -> bool {
     rest.is_some_and(|rest| !rest.starts_with(char::is_alphabetic))
 }
 
-const REFERENCE_FORM: &str =
-    "write `#E1` without a word directly after it, and `##E1` for a literal `#E1`";
+const REFERENCE_FORM: &str = "write `#E1`, or `#E1.name` for a field, without a word directly after it, and `##E1` for a literal `#E1`";
 
 /// The ids of a plan's steps.
 type EvidenceIds = HashSet<String>;
@@ -411,7 +486,10 @@ fn marker(rest: &str, ids: &EvidenceIds) -> Option<usize> {
     let number = digit_count(rest.get(1..)?);
     let after = &rest[1 + number..];
     match rest.as_bytes().first() {
-        Some(b'E') if number > 0 => Some(1 + number + continuation(after)),
+        Some(b'E') if number > 0 => {
+            let path = path_length(after);
+            Some(1 + number + path + continuation(&after[path..]))
+        }
         Some(b'E') => (!after.starts_with(char::is_alphanumeric)).then_some(1),
         Some(b'e') if number > 0 && continuation(after) == 0 => {
             let meant = id_of(&rest[1..=number]);
@@ -434,8 +512,9 @@ fn continuation(after: &str) -> usize {
 
 /// The problem in the text after a `#`.
 fn problem(written: &str, ids: &EvidenceIds) -> Option<Box<Diagnostic>> {
-    let is_whole = written.len() > 1 && digit_count(&written[1..]) + 1 == written.len();
-    if is_whole && written.starts_with('E') && ids.contains(&id_of(&written[1..])) {
+    let (number, path) = written[1..].split_at(digit_count(&written[1..]));
+    let is_whole = !number.is_empty() && path_length(path) == path.len();
+    if is_whole && written.starts_with('E') && ids.contains(&id_of(number)) {
         return None;
     }
     let shown = quote(&format!("#{written}"));
@@ -462,9 +541,15 @@ fn problem(written: &str, ids: &EvidenceIds) -> Option<Box<Diagnostic>> {
     ))
 }
 
-/// The reference to the step that is `written` after the `#`: an `E` with a number.
-fn read(written: &str, place: Place) -> Reference {
-    let id = id_of(written.trim_start_matches('E'));
-    let read = Read::whole(Source::Step(StepId::new(id)));
-    Reference::read(read, format!("#{written}"), place)
+/// The reference that is `written` after the `#`: an `E` with a number, and the path of a field.
+fn read(written: &str, place: Place) -> LowerResult<Reference> {
+    let text = format!("#{written}");
+    let number = written.trim_start_matches('E');
+    let (number, path) = number.split_at(digit_count(number));
+    let path = path_segments(path).map_err(|what| {
+        let message = format!("{} is not a reference: {what}", quote(&text));
+        Box::new(Diagnostic::error(Code::MalformedReference, message).help(REFERENCE_FORM))
+    })?;
+    let read = Read::part(Source::Step(StepId::new(id_of(number))), path);
+    Ok(Reference::read(read, text, place))
 }

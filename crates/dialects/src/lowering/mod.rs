@@ -1,11 +1,13 @@
 //! Conversion of values with places to nodes of a plan: the parts that all dialects share.
 
+pub(crate) mod call_arguments;
 pub(crate) mod foreign_code;
 pub(crate) mod guards;
 pub(crate) mod lines;
 pub(crate) mod nested_calls;
 pub(crate) mod path;
 pub(crate) mod prose;
+pub(crate) mod python_arguments;
 mod values;
 
 pub use values::{ReferenceSyntax, lower};

@@ -14,7 +14,7 @@ use planwright_core::{Code, Diagnostic, Place, SourceText, TextEdit, Value};
 use super::foreign_expression::exact_form;
 use crate::document::template::{self, QUOTES};
 use crate::document::{DiagnosticSink, quote};
-use crate::lowering::{LowerResult, ReferenceSyntax, lower_template};
+use crate::lowering::{LowerResult, ReferenceSyntax, lower_template, nested_calls};
 use crate::printing::{LossReport, WriteReferences};
 
 /// The reference syntax of the native dialect.
@@ -204,7 +204,8 @@ fn read(
             };
             let message = format!("{} in {}", error.message, quote(&text));
             let diagnostic = Diagnostic::error(code, message);
-            let help = foreign_braces(inside, &text);
+            let help =
+                foreign_braces(inside, &text).or_else(|| nested_calls::step_advice(inside.trim()));
             let help = help.or_else(|| error.help.as_deref().map(literal_help));
             Err(Box::new(match help {
                 Some(help) => diagnostic.help(help),

@@ -75,7 +75,7 @@ const STEPS: [(&str, &str, &str); 10] = [
     ("openai", "here", "${here.temp}"),
     ("anthropic", "here", "${here.temp}"),
     ("llm-compiler", "steps.1", "`${1.temp}`"),
-    ("rewoo", "E1", "`#E1`"),
+    ("rewoo", "E1", "`#E1.temp`"),
 ];
 
 #[test]

@@ -4,9 +4,11 @@ mod answers;
 mod bound_values;
 mod extraction;
 mod joined;
+mod lists;
 mod loops;
 mod names;
 mod numbers;
+mod texts;
 mod values;
 
 use std::cell::OnceCell;

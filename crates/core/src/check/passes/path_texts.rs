@@ -1,6 +1,7 @@
 //! Texts that look like the output of a step: `"w.humidity"` in place of `"${w.humidity}"`, or `3` for the step `3`.
 
 use super::seen;
+use crate::catalog::{Catalog, Lookup};
 use crate::check::reporter::Reporter;
 use crate::check::resolved_plan::ResolvedPlan;
 use crate::check::type_inference::TypeInference;
@@ -18,6 +19,7 @@ const MAX_LENGTH: usize = 200;
 pub(in crate::check) struct PathTextPass<'a, 'p> {
     resolved: &'a ResolvedPlan<'p>,
     types: &'a TypeInference<'p>,
+    catalog: &'a Catalog,
     left: usize,
 }
 
@@ -25,11 +27,13 @@ impl<'a, 'p> PathTextPass<'a, 'p> {
     pub(in crate::check) fn new(
         resolved: &'a ResolvedPlan<'p>,
         types: &'a TypeInference<'p>,
+        catalog: &'a Catalog,
     ) -> Self {
         let left = MAX_VALUES;
         Self {
             resolved,
             types,
+            catalog,
             left,
         }
     }
@@ -177,6 +181,7 @@ impl<'a, 'p> PathTextPass<'a, 'p> {
         reporter: &mut Reporter<'_>,
     ) {
         let Some((index, segments)) = self.path_in(text) else {
+            self.call(text, place, path, reporter);
             return;
         };
         let declared = self.types.output_type(index).at(&segments);
@@ -235,6 +240,37 @@ impl<'a, 'p> PathTextPass<'a, 'p> {
             .with_severity(severity, Code::MalformedReference, place, message)
             .help(format!("{help}; for the text itself, `${{\"{text}\"}}`"));
         reporter.push(diagnostic);
+    }
+
+    /// Reports a text that is a call of a tool, `get-sum(a=1, b=2)`.
+    fn call(&self, text: &str, place: Place, path: &[PointerSegment], reporter: &mut Reporter<'_>) {
+        let call = Some(text).filter(|text| text.len() <= MAX_LENGTH && text.ends_with(')'));
+        let Some((tool, arguments)) = call.and_then(|call| call.split_once('(')) else {
+            return;
+        };
+        let is_named = |part: &str| {
+            let name = part.split(['=', ':']).next().unwrap_or_default();
+            let name = name.trim();
+            !name.is_empty()
+                && name != part.trim()
+                && name.chars().all(|c| c.is_alphanumeric() || c == '_')
+        };
+        let first = arguments.split(',').next().unwrap_or_default();
+        let is_call = !tool.contains(' ') && (arguments == ")" || is_named(first));
+        if !is_call
+            || !matches!(self.catalog.find(tool), Lookup::Found(_))
+            || reporter.count_if_full(Severity::Error)
+        {
+            return;
+        }
+        let id = tool.replace(|sign: char| !sign.is_alphanumeric(), "_");
+        let message = format!("`{text}` is only text here: a text makes no calls");
+        let help = format!(
+            "write the call as a step of its own before this one, `{{\"id\": \"{id}\", \"tool\": \"{tool}\", \"args\": {{…}}}}`, and `${{{id}}}` here, or a field of it; for the text itself, `${{\"…\"}}`"
+        );
+        let place = reporter.descend(place, path);
+        let diagnostic = reporter.error(Code::MalformedReference, place, message);
+        reporter.push(diagnostic.help(help));
     }
 
     /// The step and the path that `text` names: `w.humidity`, `w.rows[0].name`.

@@ -305,6 +305,14 @@ pub(super) fn text_advice(wanted: &Type, written: &str, found: &Type) -> Option<
             || matches!(kind, Type::List(_))
     };
     let inside = written.strip_prefix("${")?.strip_suffix('}')?;
+    if let Type::List(list) = found
+        && let Some(field) = list.items.only_text_field().filter(|_| wanted.takes_text())
+        && !inside.contains([' ', '('])
+    {
+        return Some(format!(
+            "write `${{{inside}[*].{field}.join('\\n')}}` for one text of all"
+        ));
+    }
     if let Some(advice) = number_advice(wanted, inside.trim(), found) {
         return Some(advice);
     }

@@ -199,6 +199,15 @@ fn call_help(
     shape: &Type,
 ) -> Option<String> {
     let kinds = Kinds::of(shape);
+    if position == 0
+        && parameter.kinds == Kinds::TEXT
+        && let Some(field) = shape.only_text_field()
+    {
+        let name = function.name;
+        return Some(format!(
+            "its only field `{field}` is text: `.{field}.{name}(…)` in place of `.{name}(…)`"
+        ));
+    }
     let help = if parameter.items == Kinds::TEXT && kinds == Kinds::LIST {
         "`.map(x, string(x))` before it converts the items to texts"
     } else if function.name == "contains" && position == 0 && kinds == Kinds::LIST {

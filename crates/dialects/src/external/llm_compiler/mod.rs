@@ -20,7 +20,6 @@
 //! - `Thought:` becomes the note of the next step. `join()` ends the plan and calls nothing; its result is the plan's
 //!   output. `#` after a call begins a comment. Other lines are ignored if they are words; a line of code is an error.
 
-mod argument;
 mod parse;
 mod reference;
 

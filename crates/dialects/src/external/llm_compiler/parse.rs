@@ -6,17 +6,17 @@ use std::sync::Arc;
 use planwright_core::plan::{Action, Node, Step};
 use planwright_core::{Diagnostics, Plan, StepId};
 
-use super::argument::{
-    ArgumentError, ArgumentKind, ArgumentScanner, ArgumentValue, LineArgument, PythonString,
-    is_structured,
-};
-use super::reference::{StepNumbers, lower, without_zeros};
+use super::reference::{StepNumbers, UNQUOTED, references, without_zeros};
 use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{Document, ReadLimits, Syntax, quote};
 use crate::foreign_references::ReferenceForm;
+use crate::lowering::call_arguments::lower_arguments;
 use crate::lowering::lines::{
     LineContext, ValueBudget, code_advice, code_error, digit_count, for_each_line, line_at,
     parse_lines, tool_name_length, trimmed,
+};
+use crate::lowering::python_arguments::{
+    ArgumentError, ArgumentScanner, LineArgument, is_structured,
 };
 
 /// The dialect of LLMCompiler's planner.
@@ -205,7 +205,9 @@ impl CallReader<'_> {
         at: usize,
         line_end: usize,
     ) -> Result<(Vec<LineArgument>, usize), ArgumentError> {
-        let read = ArgumentScanner::new(self.text, at, self.depth, &mut self.budget).arguments();
+        let place = (at, self.depth);
+        let scanner = ArgumentScanner::new(self.text, place, &mut self.budget, UNQUOTED);
+        let read = scanner.arguments(')');
         let ends = |end: usize| is_end(&self.text[end..line_at(self.text, end).end]);
         let error = match read {
             Ok((arguments, end)) if ends(end) => return Ok((arguments, end)),
@@ -223,12 +225,7 @@ impl CallReader<'_> {
         {
             Some(close) => {
                 let words = trimmed(self.text, at..at + close);
-                let value = ArgumentValue {
-                    range: words.clone(),
-                    kind: ArgumentKind::Text(PythonString::plain(self.text, words)),
-                };
-                let argument = LineArgument { name: None, value };
-                Ok((vec![argument], at + close + 1))
+                Ok((vec![LineArgument::words(self.text, words)], at + close + 1))
             }
             None => Err(error),
         }
@@ -252,7 +249,7 @@ fn step(
     let place = context.step(index, call.range);
     let tool = context.tool(place, call.tool);
     let args = context.part(place, "args", call.inside);
-    let lowered = lower(&call.arguments, args, numbers, context);
+    let lowered = lower_arguments(&call.arguments, args, &references(numbers), context);
     let args = Node::object(lowered.named, args);
     let mut step = Step::new(StepId::new(call.id), Action::Tool(tool), args);
     step.place = place;

@@ -1,22 +1,44 @@
-//! References `$1` and `${1}`: their bounds, their meaning, and the arguments that hold them.
+//! References `$1` and `${1}`: their bounds and their meaning.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
-use planwright_core::plan::{Field, Node, Read, Reference, Segment, Source};
+use planwright_core::plan::{Read, Reference, Source};
 use planwright_core::{Code, Diagnostic, Place, StepId};
 
-use super::argument::{ArgumentKind, ArgumentValue, LineArgument};
 use crate::document::quote;
-use crate::lowering::lines::{LineContext, digit_count};
-use crate::lowering::path::{PathSegment, parse_path};
-use crate::lowering::{Fragment, LowerResult, MarkedText, lower_fragments};
+use crate::lowering::call_arguments::{LineReferences, path_length, path_segments};
+use crate::lowering::lines::digit_count;
+use crate::lowering::path::parse_path;
+use crate::lowering::python_arguments::UnquotedReference;
+use crate::lowering::{Fragment, LowerResult};
 
 const FORM: &str =
     "write `$1`, or `${1}` where more follows, and `$$` for a literal `$` before a number";
 
 /// The numbers of a plan's steps.
 pub(super) type StepNumbers = HashSet<String>;
+
+/// The references to the steps with `numbers`.
+pub(super) fn references(numbers: &StepNumbers) -> LineReferences<'_> {
+    LineReferences {
+        ids: numbers,
+        fragments,
+        read,
+    }
+}
+
+/// An unquoted `$1` or `${1}`.
+pub(super) const UNQUOTED: UnquotedReference = UnquotedReference {
+    sign: '$',
+    length: |after| match after.strip_prefix('{') {
+        Some(inside) => inside.find('}').map(|end| end + 2),
+        None => {
+            let digits = digit_count(after);
+            (digits > 0).then(|| digits + path_length(&after[digits..]))
+        }
+    },
+    form: "write `$1` or `${1}`, and texts in quotes",
+};
 
 /// A step number: digits without leading zeros.
 pub(super) fn without_zeros(digit_count: &str) -> &str {
@@ -27,7 +49,7 @@ pub(super) fn without_zeros(digit_count: &str) -> &str {
 }
 
 /// Splits `text` into literals and references to steps.
-pub(super) fn fragments<'t>(text: &'t str, numbers: &StepNumbers) -> Vec<Fragment<'t>> {
+fn fragments<'t>(text: &'t str, numbers: &StepNumbers) -> Vec<Fragment<'t>> {
     let mut found = Vec::new();
     let mut literal = String::new();
     let mut at = 0;
@@ -156,29 +178,6 @@ fn known(numbers: &StepNumbers) -> String {
     }
 }
 
-/// The length of the path at the start of `after`: `.name`, whose first letter is a small one, since a sentence may begin after a
-/// full stop, and `[0]`.
-pub(super) fn path_length(after: &str) -> usize {
-    let mut length = 0;
-    loop {
-        let rest = &after[length..];
-        let is_part = |sign: char| sign.is_alphanumeric() || sign == '_';
-        let one = if let Some(name) = rest.strip_prefix('.') {
-            let begins = name.starts_with(|sign: char| sign.is_lowercase() || sign == '_');
-            begins.then(|| 1 + name.find(|sign| !is_part(sign)).unwrap_or(name.len()))
-        } else if let Some(index) = rest.strip_prefix('[') {
-            let digits = digit_count(index);
-            (digits > 0 && index[digits..].starts_with(']')).then_some(digits + 2)
-        } else {
-            None
-        };
-        match one {
-            Some(one) => length += one,
-            None => return length,
-        }
-    }
-}
-
 /// The length of the word, number or path that continues at the start of `after`.
 fn continuation(after: &str) -> usize {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
@@ -194,7 +193,7 @@ fn continuation(after: &str) -> usize {
 }
 
 /// The reference `written`: the number of a step, and the path of a field.
-pub(super) fn read(written: &str, place: Place) -> LowerResult<Reference> {
+fn read(written: &str, place: Place) -> LowerResult<Reference> {
     let (number, path) = written.split_at(digit_count(written));
     let number = without_zeros(number);
     let text = format!("${{{number}{path}}}");
@@ -202,106 +201,7 @@ pub(super) fn read(written: &str, place: Place) -> LowerResult<Reference> {
         let message = format!("{} is not a reference: {what}", quote(&text));
         Box::new(Diagnostic::error(Code::MalformedReference, message).help(FORM))
     };
-    let segments = parse_path(path)
-        .map_err(malformed)?
-        .into_iter()
-        .map(|one| match one {
-            PathSegment::Name(name) => Segment::key(name),
-            PathSegment::Index(index) => Segment::Index(index),
-            PathSegment::Each => Segment::Each,
-            PathSegment::Star => Segment::key("*"),
-        });
-    let read = Read::part(Source::Step(StepId::new(number)), segments.collect());
+    let path = path_segments(path).map_err(malformed)?;
+    let read = Read::part(Source::Step(StepId::new(number)), path);
     Ok(Reference::read(read, text, place))
-}
-
-/// The lowered arguments of one call.
-#[derive(Debug)]
-pub(super) struct CallArguments {
-    /// The arguments without a name.
-    pub(super) positional: Vec<Node>,
-    /// The arguments with a name.
-    pub(super) named: Vec<Field>,
-}
-
-/// Lowers `arguments`, which stand at `place`; references lead to the steps with `numbers`.
-pub(super) fn lower(
-    arguments: &[LineArgument],
-    place: Place,
-    numbers: &StepNumbers,
-    context: &mut LineContext<'_>,
-) -> CallArguments {
-    let mut lowered = CallArguments {
-        positional: Vec::new(),
-        named: Vec::new(),
-    };
-    let mut seen = HashSet::new();
-    for argument in arguments {
-        let range = argument.value.range.clone();
-        let Some(name) = &argument.name else {
-            let place = context.item(place, lowered.positional.len(), range);
-            let node = node(&argument.value, place, numbers, context);
-            lowered.positional.push(node);
-            continue;
-        };
-        let key: Arc<str> = context.source.text()[name.clone()].into();
-        if !seen.insert(Arc::clone(&key)) {
-            let message = format!("the argument `{key}` is given twice");
-            context.report_malformed(name.clone(), message, "give it once");
-            continue;
-        }
-        let place = context.part(place, &key, range);
-        let value = node(&argument.value, place, numbers, context);
-        lowered.named.push(Field { key, value });
-    }
-    lowered
-}
-
-fn node(
-    written: &ArgumentValue,
-    place: Place,
-    numbers: &StepNumbers,
-    context: &mut LineContext<'_>,
-) -> Node {
-    match &written.kind {
-        ArgumentKind::Plain(value) => Node::literal(value.clone(), place),
-        ArgumentKind::Text(quoted) => {
-            let text: Arc<str> = quoted.text.as_str().into();
-            let whole = MarkedText {
-                text: &text,
-                place,
-                offsets: Some(quoted.offsets()),
-            };
-            let borders = (&mut *context.source, &mut *context.sink);
-            Node {
-                kind: lower_fragments(
-                    whole,
-                    fragments(&text, numbers),
-                    borders,
-                    &mut |written, place| read(written, place),
-                ),
-                place,
-            }
-        }
-        ArgumentKind::List(items) => {
-            let nodes = items.iter().enumerate().map(|(index, item)| {
-                let place = context.item(place, index, item.range.clone());
-                node(item, place, numbers, context)
-            });
-            let nodes = nodes.collect();
-            Node::list(nodes, place)
-        }
-        ArgumentKind::Object(fields) => {
-            let mut lowered: Vec<Field> = Vec::with_capacity(fields.len());
-            for (key, value) in fields {
-                let place = context.part(place, key, value.range.clone());
-                let value = node(value, place, numbers, context);
-                lowered.push(Field {
-                    key: key.as_str().into(),
-                    value,
-                });
-            }
-            Node::object(lowered, place)
-        }
-    }
 }

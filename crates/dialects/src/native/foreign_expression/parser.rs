@@ -168,6 +168,19 @@ impl<'t> ForeignParser<'t> {
         if matches!(self.sign(), "<" | "<=" | ">" | ">=" | "==" | "===") {
             return None;
         }
+        // A text with several words is more probably a part of another text than an item of a list.
+        if matches!(sign, "in" | "not in")
+            && left.kind == Kind::Text
+            && left.text.starts_with('\'')
+            && left.text.contains(' ')
+            && right.kind == Kind::Path
+        {
+            let form = format!("{}.contains({})", right.text, left.text);
+            return Some(match sign {
+                "in" => Form::value(form, Kind::Truth),
+                _ => Form::new(format!("!{form}"), Binding::Prefix, Kind::Truth),
+            });
+        }
         let (left, right) = (left.within(Binding::Sum), right.within(Binding::Sum));
         Some(if sign == "not in" {
             Form::new(

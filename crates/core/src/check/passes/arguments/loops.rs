@@ -145,6 +145,11 @@ fn list_advice(over: &Node, found: &Type) -> Option<String> {
     } else {
         whole.clone()
     };
+    if let Some(field) = found.only_text_field() {
+        return Some(format!(
+            "the only field is `{field}`, which is text: write `${{{form}.{field}.split('\\n')}}` for its lines"
+        ));
+    }
     if *found == Type::Text {
         return Some(format!(
             "write `${{{form}.split('\\n')}}` for its lines, or `${{json({whole})}}` if it is the JSON of a list"

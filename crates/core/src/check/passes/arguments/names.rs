@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::lists::list_of_arguments;
 use super::{ArgumentPass, NamedArguments};
 use crate::check::passes::meant::{is_related, lists_none};
 use crate::check::passes::positional::{ArgumentReceiver, properties};
@@ -40,6 +41,10 @@ impl ArgumentPass<'_> {
         let takes_none = lists_none(receiver.schema);
         // If one alternative accepts any field, an unlisted one is not a reason to warn.
         if !takes_none && (members.is_empty() || !members.iter().all(lists)) {
+            return;
+        }
+        // The missing list is reported, with all of them as its item.
+        if list_of_arguments(receiver, &self.step.args).is_some() {
             return;
         }
         let known = properties(shape);
@@ -134,6 +139,9 @@ impl ArgumentPass<'_> {
             let Some(fields) = self.fields(reporter) else {
                 return Vec::new();
             };
+            if list_of_arguments(receiver, &self.step.args).is_some() {
+                return Vec::new();
+            }
             let unknown: Vec<&Arc<str>> = fields
                 .keys()
                 .filter(|name| !object.properties.contains_key(*name))

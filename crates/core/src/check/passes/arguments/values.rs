@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::ArgumentPass;
+use super::lists::list_of_arguments;
 use crate::check::passes::meant::{literal_advice, meant_text, near_choice, renamed_field};
 use crate::check::passes::positional::{
     ArgumentReceiver, fitting_fields, may_be_text, properties, text_advice, with_shape,
@@ -96,14 +97,17 @@ impl ArgumentPass<'_> {
                 }
                 let message = format!("{name} needs the argument `{field}`");
                 let diagnostic = reporter.error(Code::MissingArgument, place, message);
-                match self.joined_arguments(receiver, reporter) {
+                let joined = self.joined_arguments(receiver, reporter);
+                match list_of_arguments(receiver, node).or(joined) {
                     Some(help) => diagnostic.help(help),
                     None => with_shape(diagnostic, receiver.schema.property(&field)),
                 }
             }
             SchemaViolationKind::Unknown(field) if is_top => {
                 let is_renamed = |(written, _): &(Arc<str>, Arc<str>)| *written == field;
-                if self.renamed(receiver, reporter).iter().any(is_renamed) {
+                if self.renamed(receiver, reporter).iter().any(is_renamed)
+                    || list_of_arguments(receiver, node).is_some()
+                {
                     return;
                 }
                 let message = format!("{name} has no parameter `{field}`");
@@ -236,6 +240,8 @@ impl ArgumentPass<'_> {
                     });
                     let diagnostic = reporter.error(Code::WrongReferenceType, node.place, message);
                     reporter.push(diagnostic.help(help));
+                } else {
+                    self.report_objects_in_text(receiver, parts, path, reporter);
                 }
             }
             NodeKind::List(items) => {

@@ -6,7 +6,7 @@ use super::super::meant::{
     HOLDERS, OUTPUT_FIELDS, ROOTS, field_in_text_advice, is_item_part, items_advice,
     position_advice, replaced, synonym,
 };
-use super::super::positional::{properties, text_advice};
+use super::super::positional::text_advice;
 use super::{ReadPass, describe_failure};
 use crate::StepId;
 use crate::check::reporter::Reporter;
@@ -264,11 +264,7 @@ impl ReadPass<'_> {
         let [Segment::Key(word)] = rest else {
             return None;
         };
-        let fields = properties(&shape);
-        let [field] = fields.as_slice() else {
-            return None;
-        };
-        (shape.property(field)? == Type::Text).then_some(())?;
+        let field = &*shape.only_text_field()?;
         if self.is_list_of_loop() {
             let whole = format!("{written}.{field}");
             return Some(format!(

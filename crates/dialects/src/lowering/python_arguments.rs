@@ -5,28 +5,53 @@ use std::ops::Range;
 use planwright_core::value::number::first_inexact_number;
 use planwright_core::{Code, Diagnostic, Value};
 
-use super::reference::path_length;
+use super::lines::ValueBudget;
+use super::nested_calls;
 use crate::document::{Offsets, is_number, number_out_of_range, quote};
-use crate::lowering::lines::{ValueBudget, digit_count};
-use crate::lowering::nested_calls;
 
 /// An argument of a call.
 #[derive(Debug)]
-pub(super) struct LineArgument {
+pub(crate) struct LineArgument {
     /// The range of its name in bytes, if it has one.
-    pub(super) name: Option<Range<usize>>,
-    pub(super) value: ArgumentValue,
+    pub(crate) name: Option<Range<usize>>,
+    pub(crate) value: ArgumentValue,
+}
+
+impl LineArgument {
+    /// The unquoted words in `range` of `text`.
+    pub(crate) fn words(text: &str, range: Range<usize>) -> Self {
+        let value = ArgumentValue {
+            range: range.clone(),
+            kind: ArgumentKind::Text(PythonString::plain(text, range)),
+        };
+        Self { name: None, value }
+    }
 }
 
 /// A value as it is written.
 #[derive(Debug)]
-pub(super) struct ArgumentValue {
-    pub(super) kind: ArgumentKind,
-    pub(super) range: Range<usize>,
+pub(crate) struct ArgumentValue {
+    pub(crate) kind: ArgumentKind,
+    pub(crate) range: Range<usize>,
+}
+
+impl ArgumentValue {
+    /// The value, with its texts as they are.
+    pub(crate) fn to_value(&self) -> Value {
+        match &self.kind {
+            ArgumentKind::Plain(value) => value.clone(),
+            ArgumentKind::Text(text) => Value::text(&*text.text),
+            ArgumentKind::List(items) => Value::list(items.iter().map(Self::to_value)),
+            ArgumentKind::Object(fields) => {
+                let fields = fields.iter();
+                Value::object(fields.map(|(key, value)| (&**key, value.to_value())))
+            }
+        }
+    }
 }
 
 #[derive(Debug)]
-pub(super) enum ArgumentKind {
+pub(crate) enum ArgumentKind {
     /// A value without text.
     Plain(Value),
     /// A text, an unquoted reference, or unquoted words.
@@ -37,13 +62,13 @@ pub(super) enum ArgumentKind {
 
 /// A problem in the arguments, and its byte.
 #[derive(Debug)]
-pub(super) struct ArgumentError {
-    pub(super) at: usize,
-    pub(super) diagnostic: Box<Diagnostic>,
+pub(crate) struct ArgumentError {
+    pub(crate) at: usize,
+    pub(crate) diagnostic: Box<Diagnostic>,
 }
 
 impl ArgumentError {
-    pub(super) fn new(at: usize, message: impl Into<String>, help: &str) -> Self {
+    pub(crate) fn new(at: usize, message: impl Into<String>, help: &str) -> Self {
         let diagnostic = Diagnostic::error(Code::MalformedLine, message);
         Self {
             at,
@@ -52,42 +77,58 @@ impl ArgumentError {
     }
 }
 
+/// An unquoted reference in arguments.
+#[derive(Clone, Copy)]
+pub(crate) struct UnquotedReference {
+    pub(crate) sign: char,
+    /// The length of the reference after its sign; `None` if there is none.
+    pub(crate) length: fn(&str) -> Option<usize>,
+    pub(crate) form: &'static str,
+}
+
 type ScanResult<T> = Result<T, ArgumentError>;
 
 /// A scanner of arguments.
-pub(super) struct ArgumentScanner<'a> {
+pub(crate) struct ArgumentScanner<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
     budget: &'a mut ValueBudget,
+    reference: UnquotedReference,
 }
 
 impl<'a> ArgumentScanner<'a> {
     /// A scanner of the arguments that begin at byte `at` of `text` and nest no deeper than `depth`.
-    pub(super) fn new(text: &'a str, at: usize, depth: usize, budget: &'a mut ValueBudget) -> Self {
+    pub(crate) fn new(
+        text: &'a str,
+        (at, depth): (usize, usize),
+        budget: &'a mut ValueBudget,
+        reference: UnquotedReference,
+    ) -> Self {
         Self {
             text,
             at,
             depth,
             budget,
+            reference,
         }
     }
 
-    /// The arguments up to the `)`, and the byte after it.
-    pub(super) fn arguments(mut self) -> ScanResult<(Vec<LineArgument>, usize)> {
+    /// The arguments up to the bracket `end`, and the byte after it.
+    pub(crate) fn arguments(mut self, end: char) -> ScanResult<(Vec<LineArgument>, usize)> {
         let mut arguments = Vec::new();
         loop {
             self.skip_blanks();
-            if self.take(')') {
+            if self.take(end) {
                 return Ok((arguments, self.at));
             }
             let name = self.name();
             let value = self.value(self.depth)?;
             arguments.push(LineArgument { name, value });
             self.skip_blanks();
-            if !self.take(',') && !self.rest().starts_with(')') {
+            if !self.take(',') && !self.rest().starts_with(end) {
                 return Err(self.problem(
-                    "`,` or `)`",
+                    &format!("`,` or `{end}`"),
                     "put texts in quotes, and a comma between arguments",
                 ));
             }
@@ -110,7 +151,7 @@ impl<'a> ArgumentScanner<'a> {
             Some('[') => ArgumentKind::List(self.items(']', depth)?),
             Some('(') => self.tuple(depth)?,
             Some('{') => ArgumentKind::Object(self.fields(depth)?),
-            Some('$') => self.marker()?,
+            Some(sign) if sign == self.reference.sign => self.marker()?,
             _ => ArgumentKind::Plain(self.word()?),
         };
         Ok(ArgumentValue {
@@ -188,20 +229,14 @@ impl<'a> ArgumentScanner<'a> {
         }
     }
 
-    /// An unquoted `$1` or `${1}`.
+    /// An unquoted reference.
     fn marker(&mut self) -> ScanResult<ArgumentKind> {
-        let rest = &self.rest()[1..];
-        let length = match rest.strip_prefix('{') {
-            Some(inside) => inside.find('}').map(|end| end + 2),
-            None => {
-                let digits = digit_count(rest);
-                (digits > 0).then(|| digits + path_length(&rest[digits..]))
-            }
+        let after = &self.rest()[self.reference.sign.len_utf8()..];
+        let length = (self.reference.length)(after);
+        let Some(length) = length.filter(|length| !after[..*length].contains('\n')) else {
+            return Err(self.problem("a reference", self.reference.form));
         };
-        let Some(length) = length.filter(|length| !rest[..*length].contains('\n')) else {
-            return Err(self.problem("a reference", "write `$1` or `${1}`, and texts in quotes"));
-        };
-        let range = self.at..self.at + 1 + length;
+        let range = self.at..self.at + self.reference.sign.len_utf8() + length;
         self.at = range.end;
         Ok(ArgumentKind::Text(PythonString::plain(self.text, range)))
     }
@@ -231,7 +266,7 @@ impl<'a> ArgumentScanner<'a> {
         let Some(value) = value else {
             let is_call = nested_calls::call_length(self.rest()).is_some();
             let help = if is_call {
-                "write the call on a line of its own before this one, and its number here, such as `$1`"
+                "write the call on a line of its own before this one, and a reference to it here"
             } else {
                 "put texts in quotes"
             };
@@ -286,7 +321,7 @@ impl<'a> ArgumentScanner<'a> {
 }
 
 /// Returns true if arguments with this beginning are in Python syntax, rather than unquoted words.
-pub(super) fn is_structured(arguments: &str) -> bool {
+pub(crate) fn is_structured(arguments: &str) -> bool {
     arguments.starts_with(['"', '\'', '[', '{']) || name_length(arguments).is_some()
 }
 
@@ -322,15 +357,15 @@ fn number(word: &str) -> Option<String> {
 
 /// A text, escapes resolved, and the places of its bytes.
 #[derive(Debug)]
-pub(super) struct PythonString {
-    pub(super) text: String,
-    pub(super) range: Range<usize>,
+pub(crate) struct PythonString {
+    pub(crate) text: String,
+    pub(crate) range: Range<usize>,
     runs: Vec<(usize, usize)>,
 }
 
 impl PythonString {
     /// The text in `range` of `source` without escapes.
-    pub(super) fn plain(source: &str, range: Range<usize>) -> Self {
+    pub(crate) fn plain(source: &str, range: Range<usize>) -> Self {
         Self {
             text: source[range.clone()].to_owned(),
             runs: vec![(0, range.start)],
@@ -340,7 +375,7 @@ impl PythonString {
 
     /// The text whose opening quote is at byte `start`; `None` if it is not closed. A single quote closes it on its
     /// line, a triple quote anywhere.
-    pub(super) fn read(source: &str, start: usize) -> Option<Self> {
+    pub(crate) fn read(source: &str, start: usize) -> Option<Self> {
         let mark = &source[start..=start];
         let long = mark.repeat(3);
         let mark = if source[start..].starts_with(&long) {
@@ -377,7 +412,7 @@ impl PythonString {
         }
     }
 
-    pub(super) fn offsets(&self) -> Offsets {
+    pub(crate) fn offsets(&self) -> Offsets {
         let mut offsets = Offsets::plain(self.range.start, self.range.len());
         for (inner, outer) in &self.runs {
             offsets.push_run(*inner, *outer);
