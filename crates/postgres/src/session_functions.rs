@@ -96,11 +96,12 @@ fn body(first: &str, statements: &[FunctionStatement]) -> String {
     let mut offset = 0;
     for statement in statements {
         let sql = renumbered(&statement.sql, offset);
-        body.push_str(&if statement.is_required {
-            format!(" PERFORM * FROM ({sql}) AS checked;")
+        let (before, after) = if statement.is_required {
+            (" PERFORM * FROM (", ") AS checked;")
         } else {
-            format!(" {sql};")
-        });
+            (" ", ";")
+        };
+        body.extend([before, &sql, after]);
         offset += statement.types.len();
     }
     body.push_str(" END");
@@ -117,7 +118,7 @@ fn renumbered(sql: &str, offset: usize) -> String {
             .unwrap_or(part.len());
         let (digits, rest) = part.split_at(end);
         let number: usize = digits.parse().unwrap_or_default();
-        renumbered.push_str(&format!("${}{rest}", number + offset));
+        renumbered.extend(["$", &(number + offset).to_string(), rest]);
     }
     renumbered
 }

@@ -52,7 +52,7 @@ pub use changes::ChangeWatcher;
 pub use database::RequestRate;
 pub use decisions::{DecisionWatcher, EntryWatcher, NewDecision, StoredDecision};
 pub use error::{ClientLimit, FileProblem, LeaseHolder, StoreError};
-pub use exchange::{ExportedRun, EXPORT_FORMAT, ImportOutcome};
+pub use exchange::{EXPORT_FORMAT, ExportedRun, ImportOutcome};
 pub use pins::{
     Acceptance, AcceptedTool, ChangedServer, ChangedTool, ListedServer, ListedTool, PinnedServer,
     PinnedTool, ServerIdentity, StoredDefinition, tools_digest,

@@ -96,7 +96,7 @@ fn show(
     if arguments.format == Format::Json {
         match (&*chosen.calls, &*arguments.question.steps) {
             ([chosen_call], [_]) => {
-                output::json(&chosen_call.call.to_wire(), RunFormat::Json, printer)?
+                output::json(&chosen_call.call.to_wire(), RunFormat::Json, printer)?;
             }
             _ => {
                 let calls = calls().map(OpenCall::to_wire).collect();

@@ -12,12 +12,12 @@ use super::{
     ChatArguments, CheckArguments, Colour, ConfigArguments, ConsentArguments, ConvertArguments,
     CreateArguments, DatesArguments, DeleteArguments, DiffArguments, DoctorArguments,
     DrainArguments, EngineArguments, ExplainArguments, ExportArguments, FlowArguments,
-    FlowSwitches, GuardArguments, HealthArguments, ImportArguments, InitArguments, LearnArguments, ListArguments,
-    LoginArguments, LogsArguments, LspArguments, ManArguments, PassphraseArguments, PlanArguments,
-    PruneArguments, RejectArguments, ReplayArguments, ResumeArguments, RevertArguments, RunFormat,
-    RunOutputArguments, RunsArguments, SaveArguments, ServeArguments, ServersArguments,
-    ShowArguments, StoreArguments, TokenArguments, ToolArguments, ToolsArguments, UiArguments,
-    WaitingArguments, WorkerArguments, WrapArguments,
+    FlowSwitches, GuardArguments, HealthArguments, ImportArguments, InitArguments, LearnArguments,
+    ListArguments, LoginArguments, LogsArguments, LspArguments, ManArguments, PassphraseArguments,
+    PlanArguments, PruneArguments, RejectArguments, ReplayArguments, ResumeArguments,
+    RevertArguments, RunFormat, RunOutputArguments, RunsArguments, SaveArguments, ServeArguments,
+    ServersArguments, ShowArguments, StoreArguments, TokenArguments, ToolArguments, ToolsArguments,
+    UiArguments, WaitingArguments, WorkerArguments, WrapArguments,
 };
 
 /// Checks and runs plans of tool calls over MCP servers.

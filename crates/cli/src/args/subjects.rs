@@ -17,8 +17,7 @@ const SUBJECTS: &[(&str, &[&str])] = &[
     (
         "Plans",
         &[
-            "check", "explain", "flow", "lsp", "show", "convert", "save", "learn", "list",
-            "delete",
+            "check", "explain", "flow", "lsp", "show", "convert", "save", "learn", "list", "delete",
         ],
     ),
     (

@@ -392,7 +392,7 @@ impl SolutionRunner for ChatSolutionRunner<'_> {
             if !self.context.is_stored() {
                 return ResumeOutcome::Unknown;
             }
-            match self.context.resume(&run.id).await {
+            match Box::pin(self.context.resume(&run.id)).await {
                 Ok(Some(summary)) => {
                     ResumeOutcome::Resumed(SolutionOutcome::Ended(Box::new(summary)))
                 }

@@ -64,7 +64,7 @@ pub(crate) async fn command(
         context = ChatContext::open(arguments, &config, model, chat.calls, printer) => ChatContext { is_streamed, ..context? },
         _ = signals.next() => return Ok(Exit::Interrupted),
     };
-    let exit = converse(&context, &mut chat, &config, &mut signals).await;
+    let exit = Box::pin(converse(&context, &mut chat, &config, &mut signals)).await;
     signals.leave_on_next();
     telemetry::close(context.telemetry.clone()).await;
     context.toolbox.servers.close().await;
@@ -94,7 +94,7 @@ async fn converse(
         };
         context.runs.begin();
         if let Some(words) = plan_command::words(&words) {
-            exit = plan_command::carry_out(context, chat, words, signals).await?;
+            exit = Box::pin(plan_command::carry_out(context, chat, words, signals)).await?;
             continue;
         }
         exit = match context.arguments.protocol {

@@ -215,7 +215,8 @@ impl<'a> ChatContext<'a> {
             Err(StoreError::Missing { .. }) => return Ok(None),
             Err(error) => return Err(store::explain(error)),
         };
-        self.resume_leased(id, store, leased).await.map(Some)
+        let resuming = self.resume_leased(id, store, leased);
+        Box::pin(resuming).await.map(Some)
     }
 
     async fn resume_leased(

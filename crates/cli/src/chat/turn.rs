@@ -216,7 +216,7 @@ async fn call(
     let all = calls.iter().enumerate().map(|(index, call)| {
         let (calling, results) = (&calling, &results);
         async move {
-            let result = calling.answer(call).await;
+            let result = Box::pin(calling.answer(call)).await;
             let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(place) = results.get_mut(index) {
                 *place = Some(result);

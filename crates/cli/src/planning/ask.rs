@@ -286,7 +286,7 @@ impl AskSession<'_> {
             telemetry::open(self.config)?,
         )?;
         let segment = session.first_segment(&self.arguments.tools, options, approved)?;
-        let ended = session.run(segment, signals).await?;
+        let ended = Box::pin(session.run(segment, signals)).await?;
         Ok(match ended {
             Some(ended) => AskOutcome::CompletedRun(Box::new(CompletedRun {
                 answer,

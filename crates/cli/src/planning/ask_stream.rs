@@ -94,14 +94,13 @@ impl AskSession<'_> {
             adaptation.memory = run_store.memory.clone();
         }
         let journal = run_store.journal();
-        let ended = session
-            .adapt(
-                Some(summary),
-                live,
-                (launcher.options().clone(), journal),
-                signals,
-            )
-            .await?;
+        let adapting = session.adapt(
+            Some(summary),
+            live,
+            (launcher.options().clone(), journal),
+            signals,
+        );
+        let ended = Box::pin(adapting).await?;
         Ok(match ended {
             Some(ended) => AskOutcome::CompletedRun(Box::new(CompletedRun {
                 answer,

@@ -443,7 +443,7 @@ impl RunSession<'_> {
         mut signals: Signals,
     ) -> Result<Exit, CommandError> {
         let options = segment.options.clone();
-        let ended = self.run(segment, &mut signals).await?;
+        let ended = Box::pin(self.run(segment, &mut signals)).await?;
         let Some(mut ended) = ended else {
             signals.leave_on_next();
             return Ok(Exit::Interrupted);
@@ -471,7 +471,8 @@ impl RunSession<'_> {
         }
         let options = segment.options.clone();
         let (summary, journal) = self.run_segment(segment, &live, signals).await?;
-        self.adapt(summary, live, (options, journal), signals).await
+        let adapting = self.adapt(summary, live, (options, journal), signals);
+        Box::pin(adapting).await
     }
 
     /// Continues with revised plans while the run fails in a way that a revision may fix; `None` if the run was abandoned. `journal` is the

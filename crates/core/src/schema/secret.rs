@@ -352,7 +352,7 @@ mod tests {
             &["/key"],
         );
         check(
-            r##"{"properties": {"a": {"$ref": "other#/$defs/k"}, "b": {"$ref": "other#key"}, "c": {"$ref": "other"}}, "$defs": {"other": {"$id": "other", "properties": {"d": {"writeOnly": true}}, "$defs": {"k": {"$anchor": "key", "writeOnly": true}}}}}"##,
+            r#"{"properties": {"a": {"$ref": "other#/$defs/k"}, "b": {"$ref": "other#key"}, "c": {"$ref": "other"}}, "$defs": {"other": {"$id": "other", "properties": {"d": {"writeOnly": true}}, "$defs": {"k": {"$anchor": "key", "writeOnly": true}}}}}"#,
             r#"{"a": 1, "b": 2, "c": {"d": 3}}"#,
             &["/a", "/b", "/c/d"],
         );

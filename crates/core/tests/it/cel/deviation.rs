@@ -294,7 +294,10 @@ pub(super) const DEVIATIONS: &[Deviation] = &[
     },
     Deviation {
         reason: "a part of a text is looked for with `in`, as in other languages",
-        cases: &[("'b' in 'abc'", "true", "failed"), ("'d' in 'abc'", "false", "failed")],
+        cases: &[
+            ("'b' in 'abc'", "true", "failed"),
+            ("'d' in 'abc'", "false", "failed"),
+        ],
         explains: |_, _, theirs| match theirs {
             ReferenceOutcome::Failed(ExecutionError::NoSuchOverload(error)) => {
                 error.function() == "@in" && error.argument_types() == ["string", "string"]

@@ -205,8 +205,8 @@ impl ReferenceScope<'_> {
                         TextPart::Literal(text) => whole.push_str(text),
                         TextPart::Reference(reference) => {
                             let found = self.reference(reference);
-                            let pushed =
-                                found.and_then(|found| self.push_value(&mut whole, found.in_text()));
+                            let pushed = found
+                                .and_then(|found| self.push_value(&mut whole, found.in_text()));
                             if pushed.is_err() {
                                 whole.push_str(&reference.text);
                             }

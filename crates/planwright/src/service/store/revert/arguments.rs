@@ -2,7 +2,7 @@
 
 use planwright_core::check::{CheckContext, check};
 use planwright_core::plan::{Action, Name, Node, Output, Undo};
-use planwright_core::{Catalog, Place, Plan, Step, StepId, Value};
+use planwright_core::{Catalog, Diagnostic, Place, Plan, Step, StepId, Value};
 use planwright_engine::{Backends, Engine, RunId, SpawnRequest};
 
 /// The step whose value is the arguments.
@@ -36,7 +36,7 @@ pub(super) async fn undo_arguments(
     let catalog = Catalog::default();
     let (plan, found) = check(plan, &CheckContext::new(&catalog));
     let Some(plan) = plan else {
-        let mut errors = found.into_iter().filter(|found| found.is_error());
+        let mut errors = found.into_iter().filter(Diagnostic::is_error);
         let message = errors.next().map(|error| error.message);
         return Err(message.unwrap_or_else(|| "its arguments cannot be computed".to_owned()));
     };
