@@ -94,6 +94,14 @@ export interface Tools {
    */
   sharable?: string[];
   /**
+   * The calls that undo calls of tools, by patterns of these: `server.tool(id=${output.id})`, as in a plan in lines. References read the
+   * output and the arguments of the call to undo. The `undo` of a step takes precedence, and of two patterns the one further up, first
+   * in your own file.
+   */
+  undo?: {
+    [k: string]: string;
+  };
+  /**
    * False to record no structure of answers: the names and types of the fields that tools without an output schema returned in stored runs,
    * without values. A project's file can only switch it off.
    */

@@ -106,6 +106,7 @@ export type Step = {
    * The kinds of slots that the plan in `plan` may read.
    */
   scopes?: ("inputs" | "vars" | "state" | "data")[];
+  undo?: Undo;
   /**
    * The reason for the step.
    */
@@ -263,9 +264,9 @@ export interface Plan {
    */
   ordering?: "dataflow" | "listed";
   /**
-   * The effect of a failure on independent steps.
+   * The effect of a failure: independent steps continue, no further step starts, or another run undoes what the run did.
    */
-  on_failure?: "keep_going" | "stop";
+  on_failure?: "keep_going" | "stop" | "revert";
   /**
    * The parameters that may receive references: all, or those that the tool marks with `x-sharable`.
    */
@@ -323,4 +324,19 @@ export interface Retry {
    * The pause before the second attempt; it doubles from there, up to a minute, and varies by up to a fifth.
    */
   delay?: string | number;
+}
+/**
+ * The call that undoes that of the step, for `planwright revert`.
+ */
+export interface Undo {
+  /**
+   * The tool to call: `tool`, or `server.tool`.
+   */
+  tool: string;
+  /**
+   * The arguments. `${output.field}` reads the output of the call to undo, `${arguments.name}` an argument of it.
+   */
+  arguments?: {
+    [k: string]: unknown;
+  };
 }

@@ -1,6 +1,11 @@
 // Generated from docs/schema/report.schema.json by packaging/npm/generate.mjs.
 
 /**
+ * The status of a run.
+ */
+export type ReportStatus = "succeeded" | "failed" | "rejected" | "waiting" | "cancelled" | "dry_run";
+
+/**
  * The report of a run.
  */
 export interface ReportV1 {
@@ -72,6 +77,10 @@ export interface ReportV1 {
    * The flow of data, if the plan was checked for it.
    */
   flow?: ReportFlowV1 | null;
+  /**
+   * The revert of the run, if its plan has `on_failure: revert` and it failed.
+   */
+  revert?: ReportRevertV1 | null;
   /**
    * The diagnostics of the plan, before and during the run.
    */
@@ -325,6 +334,31 @@ export interface ReportViolationV1 {
    */
   decision: string;
   [k: string]: unknown;
+}
+/**
+ * The revert of a run: another run undid what it did.
+ */
+export interface ReportRevertV1 {
+  /**
+   * The run that reverts; `null` if there was nothing to undo, or it did not start.
+   */
+  run: string | null;
+  /**
+   * The status of that run.
+   */
+  status: ReportStatus | null;
+  /**
+   * The reason why it did not start.
+   */
+  error?: string | null;
+  /**
+   * The steps, items and rounds whose calls happened and have no undo.
+   */
+  unreverted: string[];
+  /**
+   * The steps, items and rounds with calls that may or may not have happened.
+   */
+  in_doubt: string[];
 }
 /**
  * A diagnostic.
