@@ -40,7 +40,7 @@ sql() { "$programs/psql" -qAt -h 127.0.0.1 -p $port -U planwright postgres -c "$
 now() { date +%s%N; }
 
 # A chain of calls that are answered at once, against bare commits of rows of the same size.
-steps=400
+steps=4000
 sql "CREATE TABLE bare (number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body TEXT)"
 echo "INSERT INTO bare (body) VALUES (repeat('x', 600));" >bare.sql
 python3 - $steps >chain.json <<'END'

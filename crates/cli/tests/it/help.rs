@@ -37,6 +37,8 @@ fn commands_are_listed_by_subject() {
       call         Call one tool, as a plan of one step: it is checked, approved and stored like any
                    other
       resume       Resume a run that was interrupted, is waiting for a decision, or failed
+      revert       Undo what a run did, in reverse order, by the undos of its steps and of the
+                   configuration
       runs         List the stored runs, the newest first
       logs         Print the log of a run: its calls in the order of sending, the decisions, and the
                    processes that drove it
