@@ -14,7 +14,8 @@ pub(super) fn is_read_only(catalog: &Catalog, tool: &str) -> bool {
 }
 
 /// Returns the steps with the order that their effects require: a call that changes something comes after all earlier ones of its server
-/// and after all earlier changes, and a call that reads comes after the earlier changes of its server.
+/// and after all earlier changes, and a call that reads comes after the earlier changes of its server. A call that is repeated with the same
+/// arguments comes after the earlier one, whose answer may be another one.
 pub(super) fn ordered(mut steps: Vec<Step>, catalog: &Catalog) -> Vec<Step> {
     struct Effects {
         changes: bool,
@@ -28,6 +29,15 @@ pub(super) fn ordered(mut steps: Vec<Step>, catalog: &Catalog) -> Vec<Step> {
                 changes: !tool.as_ref().is_some_and(|tool| tool.annotations.read_only),
                 server: tool.map(|tool| tool.server.clone()),
             }
+        })
+        .collect();
+    let calls: Vec<_> = steps
+        .iter()
+        .map(|step| {
+            (
+                step.tool().map(|name| Arc::clone(&name.text)),
+                step.args.clone(),
+            )
         })
         .collect();
     let ids: Vec<StepId> = steps.iter().map(|step| step.id.clone()).collect();
@@ -46,8 +56,9 @@ pub(super) fn ordered(mut steps: Vec<Step>, catalog: &Catalog) -> Vec<Step> {
         // The nearest ones first, since they wait for those before them.
         for (earlier, other) in effects.iter().enumerate().take(index).rev() {
             let same_server = own.server.is_none() || own.server == other.server;
-            let is_ordered =
-                (own.changes && other.changes) || ((own.changes || other.changes) && same_server);
+            let is_ordered = (own.changes && other.changes)
+                || ((own.changes || other.changes) && same_server)
+                || calls.get(earlier) == calls.get(index);
             if is_ordered && !waits.contains(&earlier) {
                 if let Some(id) = ids.get(earlier) {
                     step.after.push(Name {
