@@ -264,7 +264,7 @@ impl ReadPass<'_> {
         let [Segment::Key(word)] = rest else {
             return None;
         };
-        let field = &*shape.only_text_field()?;
+        let field = shape.only_text_field()?;
         if self.is_list_of_loop() {
             let whole = format!("{written}.{field}");
             return Some(format!(
