@@ -74,7 +74,7 @@ impl TraceBackend {
                     .map_or_else(|| Arc::clone(&call.tool), |tool| Arc::clone(&tool.name)),
                 args: call.args.clone(),
                 answer: call.answer.output().cloned().unwrap_or_default(),
-                changes: !tool.is_some_and(|tool| tool.annotations.read_only),
+                changes: !tool.is_some_and(|tool| tool.merely_reads()),
                 is_made: false,
             }
         });

@@ -21,7 +21,7 @@ const MAX_BYTES: u64 = 1 << 28;
 pub(super) fn named(arguments: &LearnArguments) -> Result<Vec<Trace>, CommandError> {
     let mut traces = Vec::new();
     for file in &arguments.files {
-        traces.extend(of_file(file, arguments.traces)?);
+        traces.extend(of_file_or_part(file, arguments.traces)?);
     }
     if !arguments.runs.is_empty() {
         let Some(store) = store::open_existing(&arguments.store)? else {
@@ -55,6 +55,23 @@ fn with_time(trace: Trace, created: SystemTime, duration: Duration) -> Trace {
         ended_unix_ms: u64::try_from(ended.as_millis()).ok(),
         ..trace
     }
+}
+
+/// Reads the traces of a file, or the one that is named as `recurring` names it: `FILE#2` is the second one of `FILE`.
+fn of_file_or_part(file: &Path, format: TraceFormatArgument) -> Result<Vec<Trace>, CommandError> {
+    let name = file.display().to_string();
+    if let Some((whole, number)) = name.rsplit_once('#')
+        && number.parse::<usize>().is_ok()
+        && !file.exists()
+        && Path::new(whole).exists()
+    {
+        let mut traces = of_file(Path::new(whole), format)?;
+        traces.retain(|trace| trace.name == name);
+        if !traces.is_empty() {
+            return Ok(traces);
+        }
+    }
+    of_file(file, format)
 }
 
 fn of_file(file: &Path, format: TraceFormatArgument) -> Result<Vec<Trace>, CommandError> {

@@ -64,6 +64,20 @@ impl Generalizer<'_> {
         let is_same = values.iter().all(|value| value == first);
         let constant = || Node::literal((*first).clone(), Place::NOWHERE);
         if is_same && values.len() > 1 {
+            let places = || self.known.places(values, at.view);
+            let is_open = is_scalar(first)
+                && is_distinctive(first)
+                && is_identifier(&first.to_inserted_text())
+                && (self.is_said(values, at.view)
+                    || !places().stable.is_empty()
+                    || !places().positional.is_empty());
+            if is_open {
+                let message = format!(
+                    "`{}` is the same in all traces, and may be an input",
+                    shown(first)
+                );
+                self.find(at, FindingKind::PossibleInput, message);
+            }
             return constant();
         }
         let same_keys = |value: &&Value| match (value.as_object(), first.as_object()) {

@@ -27,12 +27,14 @@ pub(super) fn clean(
             }
             TraceAnswer::Failed(_) => {
                 // Other arguments may be another attempt, or other work.
-                let later = trace.calls.iter().skip(index + 1);
-                let is_repeated = later
-                    .filter(|later| later.tool == *tool && later.args == call.args)
-                    .any(|later| later.answer.output().is_some());
-                // The failed call of a tool that only reads has changed nothing.
-                let kind = if is_repeated || is_read_only(catalog, tool) {
+                let succeeded = || {
+                    let later = trace.calls.iter().skip(index + 1);
+                    later.filter(|later| later.tool == *tool && later.answer.output().is_some())
+                };
+                let is_repeated = succeeded().any(|later| later.args == call.args);
+                // The failed call of a tool that only reads has changed nothing. If none succeeds later, what follows may depend on the failure.
+                let is_replaced = is_read_only(catalog, tool) && succeeded().next().is_some();
+                let kind = if is_repeated || is_replaced {
                     FindingKind::RetriedCall
                 } else {
                     FindingKind::FailedCall

@@ -16,7 +16,7 @@ pub enum FindingKind {
     UnknownOrigin,
     /// All calls of the plan, or of a step, are those of a single trace, which does not tell constants from inputs.
     SingleTrace,
-    /// A value of a single trace may be an input.
+    /// A value of a single trace, or an identifier that is the same in all traces, may be an input.
     PossibleInput,
     /// A value of a single trace is read from an earlier answer and may as well be a constant.
     PossibleConstant,

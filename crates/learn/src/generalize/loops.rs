@@ -23,6 +23,8 @@ type Rounds = Vec<Vec<Object>>;
 struct LoopArguments {
     items: Vec<(Arc<str>, Node)>,
     others: Vec<Arc<str>>,
+    /// True if an argument is the same as several parts of each item.
+    is_ambiguous: bool,
 }
 
 impl Generalizer<'_> {
@@ -49,9 +51,8 @@ impl Generalizer<'_> {
             let given = self.known.steps.get(step).map(|known| &known.given);
             let used = scalars(rounds.iter().flatten().flat_map(Object::values));
             let is_echo = given.is_some_and(|given| {
-                let all = given.iter().flatten();
                 used.iter()
-                    .all(|value| all.clone().any(|given| given == value))
+                    .all(|value| given.iter().any(|given| given.contains(value)))
             });
             if let Some(arguments) = lists.and_then(|lists| item_arguments(&rounds, &lists)) {
                 found.push((is_echo, step, path, arguments));
@@ -83,6 +84,13 @@ impl Generalizer<'_> {
         if several {
             let message = format!(
                 "the calls of `{}` fit several lists, such as `{}`",
+                column.tool, over.text
+            );
+            self.find(&at, FindingKind::AmbiguousLoop, message);
+        }
+        if arguments.is_ambiguous {
+            let message = format!(
+                "the calls of `{}` fit several parts of the items of `{}`",
                 column.tool, over.text
             );
             self.find(&at, FindingKind::AmbiguousLoop, message);
@@ -258,6 +266,7 @@ fn names_of(rounds: &Rounds) -> Vec<Arc<str>> {
 fn item_arguments(rounds: &Rounds, lists: &[Value]) -> Option<LoopArguments> {
     let mut items = Vec::new();
     let mut others = Vec::new();
+    let mut is_ambiguous = false;
     for name in names_of(rounds) {
         let is_constant = rounds.iter().all(|calls| {
             let first = calls.first().and_then(|args| args.get(&name));
@@ -267,14 +276,20 @@ fn item_arguments(rounds: &Rounds, lists: &[Value]) -> Option<LoopArguments> {
             others.push(name);
             continue;
         }
-        let node = item_node(rounds, lists, &name)?;
+        let (node, has_others) = item_node(rounds, lists, &name)?;
+        is_ambiguous |= has_others;
         items.push((name, node));
     }
-    (!items.is_empty()).then_some(LoopArguments { items, others })
+    (!items.is_empty()).then_some(LoopArguments {
+        items,
+        others,
+        is_ambiguous,
+    })
 }
 
-/// Returns the node of an argument that follows from the item of each round: a part of it, or a text with parts inside.
-fn item_node(rounds: &Rounds, lists: &[Value], name: &str) -> Option<Node> {
+/// Returns the node of an argument that follows from the item of each round: a part of it, or a text with parts inside. Also returns true if
+/// other parts of the items are the same.
+fn item_node(rounds: &Rounds, lists: &[Value], name: &str) -> Option<(Node, bool)> {
     let mut pairs: Vec<(&Value, &Value)> = Vec::new();
     for (calls, list) in rounds.iter().zip(lists) {
         for (args, item) in calls.iter().zip(list.as_list()?) {
@@ -301,7 +316,8 @@ fn item_node(rounds: &Rounds, lists: &[Value], name: &str) -> Option<Node> {
     };
     let is_clear = pairs.iter().any(|(value, _)| is_distinctive(value)) || pairs.len() > 2;
     if is_clear && let Some(path) = paths.iter().filter(is_same).min_by_key(|path| path.len()) {
-        return Some(references::node(reference(path)));
+        let has_others = paths.iter().filter(is_same).nth(1).is_some();
+        return Some((references::node(reference(path)), has_others));
     }
     value.as_text()?;
     let texts: Option<Vec<&str>> = pairs.iter().map(|(value, _)| value.as_text()).collect();
@@ -316,5 +332,6 @@ fn item_node(rounds: &Rounds, lists: &[Value], name: &str) -> Option<Node> {
             texts: texts?,
         })
     });
-    template::node(&texts?, insertions.collect(), MIN_ITEM_CHARS)
+    let node = template::node(&texts?, insertions.collect(), MIN_ITEM_CHARS)?;
+    Some((node, false))
 }

@@ -13,6 +13,7 @@ mod references;
 mod selection;
 mod template;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use planwright_core::plan::{Node, Plan, Reference, Step};
@@ -77,7 +78,9 @@ pub fn generalize(traces: &[Trace], catalog: &Catalog) -> LearnedPlan {
     for column in columns::align(&calls) {
         generalizer.add_column(&column);
     }
-    if calls.len() == 1 && !generalizer.steps.is_empty() {
+    // A repetition of a trace, such as that in the log of a later request, tells nothing more.
+    let is_single = calls.iter().all(|one| Some(one) == calls.first());
+    if is_single && !generalizer.steps.is_empty() {
         generalizer.find_single_trace("all calls are");
     }
     let steps = order::ordered(generalizer.steps, catalog);
@@ -233,9 +236,8 @@ impl<'a> Generalizer<'a> {
         let bare = tool.rsplit(['.', '/']).next().unwrap_or(tool);
         let bare = bare.rsplit("__").next().unwrap_or(bare);
         let name = inputs::identifier(bare);
-        let is_taken = |name: &str| {
-            self.steps.iter().any(|step| step.id.as_str() == name) || RESERVED.contains(&name)
-        };
+        let taken: HashSet<&str> = self.steps.iter().map(|step| step.id.as_str()).collect();
+        let is_taken = |name: &str| taken.contains(name) || RESERVED.contains(&name);
         StepId::new(inputs::free_name(&name, is_taken))
     }
 

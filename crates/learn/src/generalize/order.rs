@@ -8,9 +8,9 @@ use planwright_core::{Catalog, Place, ServerName, StepId};
 
 use crate::trace::find_tool;
 
-/// Returns true if the catalog says that a tool only reads.
+/// Returns true if the catalog says that a tool only reads. The word of an untrusted server does not count.
 pub(super) fn is_read_only(catalog: &Catalog, tool: &str) -> bool {
-    find_tool(catalog, tool).is_some_and(|tool| tool.annotations.read_only)
+    find_tool(catalog, tool).is_some_and(|tool| tool.merely_reads())
 }
 
 /// Returns the steps with the order that their effects require: a call that changes something comes after all earlier ones of its server
@@ -26,7 +26,7 @@ pub(super) fn ordered(mut steps: Vec<Step>, catalog: &Catalog) -> Vec<Step> {
         .map(|step| {
             let tool = step.tool().and_then(|name| find_tool(catalog, &name.text));
             Effects {
-                changes: !tool.as_ref().is_some_and(|tool| tool.annotations.read_only),
+                changes: !tool.as_ref().is_some_and(|tool| tool.merely_reads()),
                 server: tool.map(|tool| tool.server.clone()),
             }
         })

@@ -13,6 +13,9 @@ const MIN_CHARS: usize = 4;
 /// Maximum number of different values inside of a text.
 const MAX_INSERTIONS: usize = 12;
 
+/// Maximum number of splits of a text. Texts with more are not templates.
+const MAX_SPLITS: usize = 1000;
+
 /// A value that may be inside of texts, with its text in each of them.
 pub(super) struct Insertion {
     pub(super) reference: Reference,
@@ -125,8 +128,7 @@ pub(super) fn node(
     insertions.sort_by_key(|insertion| std::cmp::Reverse(length(insertion)));
     // Splitting tries each order of them.
     insertions.truncate(MAX_INSERTIONS);
-    let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
-    let parts = split(&texts, &insertions)?;
+    let parts = split(texts, &insertions, &mut MAX_SPLITS.clone())?;
     let has_reference = parts
         .iter()
         .any(|part| matches!(part, TextPart::Reference(_)));
@@ -136,8 +138,10 @@ pub(super) fn node(
     })
 }
 
-/// Splits texts at the first insertion that occurs in all of them, then the rest; `None` if the remaining parts differ.
-fn split(texts: &[String], insertions: &[Insertion]) -> Option<Vec<TextPart>> {
+/// Splits texts at the first insertion that occurs in all of them, then the rest; `None` if the remaining parts differ, or if no more splits
+/// are `left`.
+fn split(texts: &[&str], insertions: &[Insertion], left: &mut usize) -> Option<Vec<TextPart>> {
+    *left = left.checked_sub(1)?;
     let first = texts.first()?;
     for (index, insertion) in insertions.iter().enumerate() {
         let halves: Option<Vec<(&str, &str)>> = texts
@@ -146,16 +150,11 @@ fn split(texts: &[String], insertions: &[Insertion]) -> Option<Vec<TextPart>> {
             .map(|(text, inside)| text.split_once(&**inside))
             .collect();
         let Some(halves) = halves else { continue };
-        let before: Vec<String> = halves
-            .iter()
-            .map(|(before, _)| (*before).to_owned())
-            .collect();
-        let after: Vec<String> = halves
-            .iter()
-            .map(|(_, after)| (*after).to_owned())
-            .collect();
+        let (before, after): (Vec<&str>, Vec<&str>) = halves.into_iter().unzip();
         let rest = insertions.get(index..)?;
-        if let (Some(mut parts), Some(after)) = (split(&before, rest), split(&after, rest)) {
+        if let Some(mut parts) = split(&before, rest, left)
+            && let Some(after) = split(&after, rest, left)
+        {
             parts.push(TextPart::Reference(insertion.reference.clone()));
             parts.extend(after);
             return Some(parts);
@@ -167,6 +166,6 @@ fn split(texts: &[String], insertions: &[Insertion]) -> Option<Vec<TextPart>> {
     Some(if first.is_empty() {
         Vec::new()
     } else {
-        vec![TextPart::Literal(first.as_str().into())]
+        vec![TextPart::Literal((*first).into())]
     })
 }

@@ -1,5 +1,7 @@
 //! OpenTelemetry: spans with the attributes of generative AI, as OTLP JSON or as lists of spans.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -15,11 +17,26 @@ const RESULT: &str = "gen_ai.tool.call.result";
 const INPUT: &str = "gen_ai.input.messages";
 const ERROR: &str = "error.type";
 
+/// The names of the end of a span.
+const ENDED: [&str; 4] = [
+    "endTimeUnixNano",
+    "end_time_unix_nano",
+    "endTime",
+    "end_time",
+];
+
 /// Nanoseconds of a millisecond.
 const MILLISECOND: u64 = 1_000_000;
 
-/// A trace that is being read, and the end and the round of each of its calls.
-type OpenTrace = (Trace, Vec<(u64, usize)>);
+/// A trace that is being read.
+#[derive(Default)]
+struct OpenTrace {
+    trace: Trace,
+    /// The end and the round of each call that had not ended when the last one started.
+    open: BinaryHeap<Reverse<(u64, usize)>>,
+    /// The round of a call that starts now.
+    round: usize,
+}
 
 /// A span with its attributes as an object.
 struct Span<'a> {
@@ -39,24 +56,30 @@ pub(super) fn read(documents: &[Value]) -> Result<Vec<Trace>, ReadError> {
     spans.sort_by_key(|span: &Span<'_>| span.started);
     let mut traces: IndexMap<Arc<str>, OpenTrace> = IndexMap::new();
     for span in &spans {
-        let (trace, ends) = traces.entry(trace_id(span.value)).or_default();
+        let OpenTrace { trace, open, round } = traces.entry(trace_id(span.value)).or_default();
         if let Some(Value::Text(tool)) = span.attributes.get(TOOL) {
             // A call may depend on each one that had ended before.
-            let rounds = ends.iter().filter(|(end, _)| *end <= span.started);
-            let round = rounds.map(|(_, round)| round + 1).max().unwrap_or(0);
-            ends.push((span.ended, round));
+            while let Some(Reverse((_, ended))) = open
+                .peek()
+                .filter(|Reverse((end, _))| *end <= span.started)
+                .copied()
+            {
+                open.pop();
+                *round = (*round).max(ended + 1);
+            }
+            open.push(Reverse((span.ended, *round)));
             trace.calls.push(TracedCall {
                 tool: Arc::clone(tool),
                 args: arguments(tool, span.attributes.get(ARGUMENTS))?,
                 answer: answer(span),
-                round,
+                round: *round,
             });
-            trace.ended_unix_ms = trace.ended_unix_ms.max(Some(span.ended / MILLISECOND));
+            trace.ended_unix_ms = trace.ended_unix_ms.max(unix_ms(span.value));
         } else if trace.request.is_none() {
             trace.request = span.attributes.get(INPUT).and_then(request);
         }
     }
-    Ok(traces.into_values().map(|(trace, _)| trace).collect())
+    Ok(traces.into_values().map(|open| open.trace).collect())
 }
 
 fn add_spans<'a>(value: &'a Value, spans: &mut Vec<Span<'a>>) {
@@ -83,15 +106,7 @@ fn add_spans<'a>(value: &'a Value, spans: &mut Vec<Span<'a>>) {
                                 "start_time",
                             ],
                         ),
-                        ended: time(
-                            value,
-                            &[
-                                "endTimeUnixNano",
-                                "end_time_unix_nano",
-                                "endTime",
-                                "end_time",
-                            ],
-                        ),
+                        ended: time(value, &ENDED),
                     });
                 }
             }
@@ -145,6 +160,15 @@ fn time(span: &Value, names: &[&str]) -> u64 {
         Some(value) => value.as_u64().unwrap_or(0),
         None => 0,
     }
+}
+
+/// Returns the end of a span in milliseconds since 1970; `None` if it is a date, whose digits only order, or absent.
+fn unix_ms(span: &Value) -> Option<u64> {
+    let nanos = match ENDED.iter().find_map(|name| span.get(name))? {
+        Value::Text(text) => text.parse().ok(),
+        value => value.as_u64(),
+    };
+    nanos.map(|nanos: u64| nanos / MILLISECOND)
 }
 
 /// Returns the digits of a date such as `2026-11-21T09:00:00.123456Z` as one number, which orders dates of the same form.

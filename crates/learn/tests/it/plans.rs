@@ -16,6 +16,7 @@ pub(crate) fn catalog(names: &[&str]) -> Catalog {
             let mut tool = Tool::new(server, name);
             let reads = ["get", "find", "search", "list", "weather"];
             tool.annotations.read_only = reads.iter().any(|word| name.starts_with(word));
+            tool.annotations.trusted = true;
             tool
         })
         .collect()
@@ -240,7 +241,14 @@ fn optional_arguments_and_lost_answers_are_undecided() {
     let mut lost = trace(&[("change", "{}", "1")]);
     lost.calls[0].answer = TraceAnswer::Missing;
     let (_, found) = kinds(&[lost.clone(), lost.clone()]);
-    assert_eq!(found, [FindingKind::MissingAnswer; 2]);
+    assert_eq!(
+        found,
+        [
+            FindingKind::MissingAnswer,
+            FindingKind::MissingAnswer,
+            FindingKind::SingleTrace
+        ]
+    );
     lost.calls[0].answer = TraceAnswer::Failed("no".to_owned());
     let (learned, found) = kinds(&[lost.clone(), lost]);
     assert_eq!(found, [FindingKind::FailedCall; 2]);

@@ -20,15 +20,20 @@ impl ArgumentPass<'_> {
                 continue;
             };
             let found = self.types.reference_type(reference, Some(self.index));
-            let read = reference.as_read();
-            let Some(field) = found.only_text_field().filter(|_| read.is_some()) else {
+            let (Some(read), Some(field)) = (reference.as_read(), found.only_text_field()) else {
                 continue;
             };
             if reporter.count_if_full(Severity::Warning) {
                 return;
             }
+            // A run inserts the text of a whole answer if it arrived beside the object.
+            let unless = if read.path.is_empty() {
+                " unless its server also sends the text"
+            } else {
+                ""
+            };
             let message = format!(
-                "the argument {} of {} is text, but `{}` gives {found}, which is inserted as JSON",
+                "the argument {} of {} is text, but `{}` gives {found}, which is inserted as JSON{unless}",
                 receiver.named(path),
                 receiver.name,
                 reference.shown()
