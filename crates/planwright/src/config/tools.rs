@@ -265,8 +265,11 @@ impl ToolRules {
                 pattern: pattern.get_ref().clone(),
                 set_in: source.place(pattern),
             }));
+        // The reader sorts the names of a table.
+        let mut undo: Vec<_> = tools.undo.iter().collect();
+        undo.sort_by_key(|(_, call)| call.span().start);
         self.undo
-            .extend(tools.undo.iter().map(|(pattern, call)| UndoRule {
+            .extend(undo.into_iter().map(|(pattern, call)| UndoRule {
                 tools: ToolPattern::new(pattern.as_str()),
                 call: call.get_ref().clone(),
                 set_in: source.place(call),

@@ -245,8 +245,10 @@ fn any_file_names_the_calls_that_undo_others() {
 [tools.undo]
 "calendar.create_event" = "calendar.delete_event(id=${output.id}, why=\"was ${arguments.title}\")"
 "#;
+    // Of two patterns, the one further up counts.
     let project = r#"
 [tools.undo]
+"calendar.move_event" = "calendar.move_back()"
 "calendar.*" = "calendar.undo()"
 "#;
     let (user, project) = (
@@ -263,9 +265,17 @@ fn any_file_names_the_calls_that_undo_others() {
         undo_of("create_event").as_deref(),
         Some("calendar.delete_event")
     );
-    assert_eq!(undo_of("move_event").as_deref(), Some("calendar.undo"));
+    assert_eq!(undo_of("move_event").as_deref(), Some("calendar.move_back"));
+    assert_eq!(undo_of("invite").as_deref(), Some("calendar.undo"));
     let names: Vec<&str> = config.undo_tools().map(|name| &**name).collect();
-    assert_eq!(names, ["calendar.delete_event", "calendar.undo"]);
+    assert_eq!(
+        names,
+        [
+            "calendar.delete_event",
+            "calendar.move_back",
+            "calendar.undo"
+        ]
+    );
     assert_eq!(
         settled(mine, ""),
         [
