@@ -74,7 +74,15 @@ pub(crate) async fn revert(
         toolbox = Toolbox::open(&sources, Some(&needed), ServerUse::Calls, printer) => toolbox?,
         _ = signals.next() => return Ok(Exit::Interrupted),
     };
-    toolbox.apply_config_asking(&config, Some(&store), |tool| stored.asks(tool), printer)?;
+    // The run knew nothing of a tool that only the configuration names, so nothing says that it needs no approval.
+    let known: Vec<_> = stored.process.iter().flat_map(|of| &of.tools).collect();
+    let asks = |tool: &Tool| {
+        let is_known = known
+            .iter()
+            .any(|known| known.server == *tool.server && known.name == *tool.name);
+        !is_known || stored.asks(tool)
+    };
+    toolbox.apply_config_asking(&config, Some(&store), asks, printer)?;
     let (plan, loaded) = loaded.check(&toolbox.catalog, &policy);
     let Some(plan) = plan else {
         let exit = rejected(&loaded, &toolbox, format, printer);

@@ -81,6 +81,10 @@ impl ResumeRequest<'_> {
             return Err(StoredRunError::DrivenBy(engine.to_owned()));
         }
         check_not_reverted(stored, store, self.id)?;
+        // Further reverts find out by its steps what a revert has undone.
+        if self.new_plan.is_some() && stored.run.reverts.is_some() {
+            return Err(StoredRunError::OtherPlan);
+        }
         let mut history = stored.history()?;
         // The journal would do this when it is opened, but at that time calls wait for it.
         store.delete_used_decisions(self.id, &history)?;

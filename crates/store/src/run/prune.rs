@@ -8,6 +8,7 @@ use crate::error::LeaseHolder;
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::values::{run_id, to_i64, to_nanos};
+use planwright_core::Value;
 use planwright_engine::RunId;
 
 /// The number of runs that are deleted before the size is measured again.
@@ -99,6 +100,9 @@ impl Store {
                 }
                 taken => taken?,
             };
+            if self.reverts_stored_run(&id)? {
+                continue;
+            }
             let is_dry = prune.dry_run;
             let (unfinished, name) = (prune.unfinished, id.clone());
             // A dry run deletes, too, and rolls back, so that it can count the values and bytes.
@@ -125,6 +129,26 @@ impl Store {
             self.free_space()?;
         }
         Ok(pruned)
+    }
+
+    /// Returns true if the run undoes calls of another one that is still stored, which would be undone a second time without it.
+    fn reverts_stored_run(&self, id: &RunId) -> Result<bool, StoreError> {
+        let header = match self.header(id.as_str()) {
+            Err(StoreError::Missing { .. }) => return Ok(false),
+            header => header?,
+        };
+        let of = header
+            .get("reverts")
+            .and_then(|reverts| reverts.get("run"))
+            .and_then(Value::as_text);
+        let Some(of) = of else {
+            return Ok(false);
+        };
+        match self.run(of) {
+            Ok(info) => Ok(info.id.as_str() == of),
+            Err(StoreError::Missing { .. } | StoreError::Ambiguous { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Returns unused space to the disk, in steps, so that other jobs of the writer run in between.

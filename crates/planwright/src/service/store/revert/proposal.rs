@@ -344,7 +344,7 @@ fn undo_outcomes(
     Ok(outcomes)
 }
 
-/// Retains the calls that ended no earlier than the first one of the step, item or round `from`.
+/// Retains the calls that ended no earlier than the first one of the step, item or round `from`, and those of which no end is known.
 fn retain_from(calls: &mut Vec<MadeCall>, from: &str) -> Result<(), StoredRunError> {
     let is_from = |call: &&MadeCall| {
         let at = &call.at;
@@ -352,7 +352,7 @@ fn retain_from(calls: &mut Vec<MadeCall>, from: &str) -> Result<(), StoredRunErr
     };
     let first = calls.iter().filter(is_from).map(|call| call.ended).min();
     let first = first.ok_or_else(|| StoredRunError::NoCall(from.to_owned()))?;
-    calls.retain(|call| call.ended >= first);
+    calls.retain(|call| call.ended >= first || matches!(call.outcome, RecordedOutcome::Unknown));
     Ok(())
 }
 
