@@ -344,7 +344,7 @@ fn undo_outcomes(
     Ok(outcomes)
 }
 
-/// Retains the calls that ended no earlier than the first one of the step, item or round `from`, and those of which no end is known.
+/// Retains the calls that ended no earlier than the first one of the step, item or round `from`, and those whose end is not known.
 fn retain_from(calls: &mut Vec<MadeCall>, from: &str) -> Result<(), StoredRunError> {
     let is_from = |call: &&MadeCall| {
         let at = &call.at;
