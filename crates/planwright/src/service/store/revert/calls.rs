@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use planwright_core::flow::ValueLabels;
 use planwright_core::plan::{Action, Idempotency, PlanTarget, Undo};
 use planwright_core::{Plan, Step, Tool, Value};
 use planwright_engine::event::Address;
@@ -34,8 +33,8 @@ pub(super) struct MadeCall {
 /// The outcome of a call that did not certainly fail.
 #[derive(Debug)]
 pub(super) enum RecordedOutcome {
-    /// The call happened, and returned this value, for which the server stated these labels.
-    Happened(Value, ValueLabels),
+    /// The call happened, and returned this value.
+    Happened(Value),
     /// No answer says whether it happened.
     Unknown,
 }
@@ -98,7 +97,7 @@ pub(super) fn made_calls(
                     Ok(output) => {
                         if let Some(call) = calls.get_mut(found) {
                             let value = output.value.clone();
-                            call.outcome = RecordedOutcome::Happened(value, output.labels);
+                            call.outcome = RecordedOutcome::Happened(value);
                             call.ended = index;
                         }
                     }

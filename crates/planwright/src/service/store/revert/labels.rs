@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use planwright_core::Policy;
-use planwright_core::flow::{self, FlowContext, RecalledLabels, StepLabels, ValueLabels};
+use planwright_core::flow::{
+    self, FlowContext, PlannerLabel, RecalledLabels, StepLabels, ValueLabels,
+};
 use planwright_engine::RunId;
+use planwright_engine::journal::Record;
 
-use super::calls::{MadeCall, RecordedOutcome};
+use super::calls::MadeCall;
 use crate::stored::StoredRun;
 
 /// Returns the labels of the arguments that undo `calls`, by the step that undoes each. Those without labels count as untrusted and private.
@@ -31,20 +34,30 @@ pub(super) fn argument_labels<'a>(
         ..FlowContext::new(&flow, &policy.releases)
     };
     let calls: Vec<_> = calls.collect();
-    let stated: Vec<(Arc<str>, ValueLabels)> = calls
+    // Of all calls: the arguments of those to undo were computed from others, which only read.
+    let stated: Vec<(Arc<str>, ValueLabels)> = stored
+        .entries
         .iter()
-        .filter_map(|(_, call)| match &call.outcome {
-            RecordedOutcome::Happened(_, labels) => Some((call.at.steps().into(), *labels)),
-            RecordedOutcome::Unknown => None,
+        .filter_map(|entry| {
+            let Record::Answered { at, result, .. } = &entry.record else {
+                return None;
+            };
+            let labels = match result {
+                Ok(output) => output.labels,
+                Err(error) => error.labels,
+            };
+            Some((at.steps().into(), labels))
         })
         .collect();
+    // An undo may contain literals of the author of the plan.
+    let author = ValueLabels::new(planner == PlannerLabel::Exposed, false);
     let outputs = flow::step_labels(&plan, context, &stated);
     let arguments = flow::argument_labels(&plan, context, &stated);
     let known = calls.iter().filter_map(|(step, call)| {
         // The outputs of inner steps are not among the labels.
         let path: Arc<str> = call.at.steps().into();
         let output = outputs.get(&path).filter(|_| call.at.inside.is_none())?;
-        let joined = output.joined(*arguments.get(&path)?);
+        let joined = output.joined(*arguments.get(&path)?).joined(author);
         Some((Arc::from(*step), joined))
     });
     let known: StepLabels = known.collect();

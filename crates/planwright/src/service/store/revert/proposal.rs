@@ -202,7 +202,7 @@ impl Revert {
         if undo.is_none() && call.tool.merely_reads() {
             return false;
         }
-        let RecordedOutcome::Happened(output, _) = &call.outcome else {
+        let RecordedOutcome::Happened(output) = &call.outcome else {
             self.in_doubt.push(DoubtfulCall {
                 at: Arc::clone(&call.at),
                 tool,
