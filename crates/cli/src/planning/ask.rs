@@ -286,7 +286,16 @@ impl AskSession<'_> {
             telemetry::open(self.config)?,
         )?;
         let segment = session.first_segment(&self.arguments.tools, options, approved)?;
-        let ended = Box::pin(session.run(segment, signals)).await?;
+        let options = segment.options.clone();
+        let mut ended = Box::pin(session.run(segment, signals)).await?;
+        // A person who has interrupted the run decides what follows.
+        if let Some(ended) = &mut ended
+            && session.wants_revert(&ended.summary)
+            && !signals.has_received()
+        {
+            let reverted = Box::pin(session.revert_failed(options, signals)).await;
+            ended.summary.revert = Some(Box::new(reverted));
+        }
         Ok(match ended {
             Some(ended) => AskOutcome::CompletedRun(Box::new(CompletedRun {
                 answer,

@@ -158,7 +158,7 @@ fn segment(
 
 impl RunSession<'_> {
     /// Returns true if the plan wants a run that ended like this to be undone.
-    pub(super) fn wants_revert(&self, summary: &RunSummary) -> bool {
+    pub(crate) fn wants_revert(&self, summary: &RunSummary) -> bool {
         self.plan.plan().on_failure == OnFailure::Revert
             && summary.status == RunStatus::Failed
             && summary.journal_error.is_none()
@@ -166,7 +166,7 @@ impl RunSession<'_> {
 
     /// Undoes what this run did, by a run of its own that asks as this one did. Calls without an undo and calls in doubt are left as they
     /// are, and the summary names them.
-    pub(super) async fn revert_failed(
+    pub(crate) async fn revert_failed(
         &self,
         options: RunOptions,
         signals: &mut Signals,
