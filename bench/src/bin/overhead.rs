@@ -41,6 +41,14 @@ fn main() {
     let servers =
         json!({"mcpServers": {"fake": {"command": fake_server::program(), "args": [script]}}});
     std::fs::write(folder.path().join("mcp.json"), servers.to_string()).expect("a file");
+    // A plan that waits for approval calls nothing.
+    let settings = folder.path().join("planwright");
+    std::fs::create_dir(&settings).expect("a folder");
+    std::fs::write(
+        settings.join("planwright.toml"),
+        "[tools]\nno_ask = [\"*\"]\n",
+    )
+    .expect("a file");
     one_call(&planwright, folder.path(), &script);
     twenty_calls(&planwright, folder.path());
 }
@@ -91,8 +99,13 @@ fn twenty_calls(planwright: &Path, folder: &Path) {
                 single.call("slow", &json!({}));
             }
         });
-        one_stored.time(|| stored.call("execute_plan", &plan));
-        one_forgotten.time(|| forgotten.call("execute_plan", &plan));
+        for (times, session) in [
+            (&mut *one_stored, &mut stored),
+            (&mut *one_forgotten, &mut forgotten),
+        ] {
+            let result = times.time(|| session.call("execute_plan", &plan));
+            assert!(result.contains("done"), "the plan has no result: {result}");
+        }
     }
     println!("{STEPS} independent calls of 50 ms, {ROUNDS} times: median, least");
     one_by_one.row("one by one");
@@ -115,11 +128,12 @@ fn twenty_calls(planwright: &Path, folder: &Path) {
 struct Times(Vec<Duration>);
 
 impl Times {
-    fn time<T>(&mut self, work: impl FnOnce() -> T) {
+    fn time<T>(&mut self, work: impl FnOnce() -> T) -> T {
         let begun = Instant::now();
-        work();
+        let result = work();
         self.0.push(begun.elapsed());
         self.0.sort();
+        result
     }
 
     fn median(&self) -> Duration {

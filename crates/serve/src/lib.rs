@@ -47,8 +47,8 @@ mod view;
 pub use access::claimed_identity;
 pub use host::PlanHost;
 pub use http::{
-    HealthNote, HttpServer, HttpSettings, Metrics, PageRoutes, SessionClient, TokenClients,
-    listen_address,
+    HealthNote, HttpServer, HttpSettings, McpService, Metrics, PageRoutes, SessionClient,
+    TokenClients, listen_address, mcp_service,
 };
 pub use plans::writer::PlanWriter;
 pub use planwright_planner::tools::{search, signatures};

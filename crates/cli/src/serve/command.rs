@@ -10,7 +10,9 @@ use planwright::config::{Config, Retention, Serve};
 use planwright::mcp::gateway::{Gateway, HttpService, serve_stdio};
 use planwright::mcp::{ServersConfig, Upstreams};
 use planwright::service::{EventObserver, ObservedRun, RunObserver};
-use planwright_serve::{GatewaySettings, HttpServer, HttpSettings, Metrics, PlanHost, PlanWriter};
+use planwright_serve::{
+    GatewaySettings, HttpServer, HttpSettings, Metrics, PlanHost, PlanWriter, mcp_service,
+};
 use planwright_store::{Prune, PruneReport, Store, StoreError};
 use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
@@ -206,8 +208,7 @@ async fn over_stdio(
     let host = PlanHost::new(settings, upstreams.clone());
     let gateway = Gateway::new(Arc::clone(&host) as _, upstreams.clone());
     let stop = CancellationToken::new();
-    let serving = serve_stdio(&gateway, stop.clone());
-    tokio::pin!(serving);
+    let mut serving = serve_stdio(&gateway, stop.clone());
     let served = tokio::select! {
         served = &mut serving => served,
         _ = signals.next() => {
@@ -285,7 +286,7 @@ async fn over_http(
         server = server.with_page(page.routes());
     }
     tokio::select! {
-        () = server.serve(service, end, shutdown) => {}
+        () = server.serve(mcp_service(service), Box::pin(end), Box::pin(shutdown)) => {}
         never = revocations => match never {},
         never = watching => match never {},
     }

@@ -8,7 +8,8 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Response};
+use futures::future::BoxFuture;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -17,13 +18,14 @@ use hyper_util::server::graceful::GracefulShutdown;
 use planwright::config::Serve;
 use planwright::telemetry::Telemetry;
 use planwright::terminal_text::io_reason;
-use planwright_mcp::gateway::ClientId;
+use planwright_mcp::gateway::{ClientId, HttpService};
 use planwright_store::Store;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
-use tower::{Service, ServiceExt};
+use tower::ServiceExt;
+use tower::util::BoxCloneSyncService;
 
 use super::access::ClientAccess;
 use super::gate::{RequestGate, routes};
@@ -144,16 +146,15 @@ impl HttpServer {
 
     /// Serves until `end` completes. Then the server accepts no more requests, and `drain` suspends the work in flight. The
     /// connections are closed once all requests are answered, or the time for that is over.
-    pub async fn serve<S>(
+    ///
+    /// The futures have no types of their own, so that the code of requests is generated and optimized in this crate, and not in the
+    /// program's.
+    pub fn serve<'a>(
         self,
-        service: S,
-        end: impl Future<Output = ()>,
-        drain: impl Future<Output = ()>,
-    ) where
-        S: Service<Request<Body>, Error = Infallible> + Clone + Send + Sync + 'static,
-        S::Response: IntoResponse,
-        S::Future: Send + 'static,
-    {
+        service: McpService,
+        end: BoxFuture<'a, ()>,
+        drain: BoxFuture<'a, ()>,
+    ) -> BoxFuture<'a, ()> {
         let page = self
             .page
             .map(|page| page.limited_by(Arc::clone(&self.gate)));
@@ -165,8 +166,19 @@ impl HttpServer {
             metrics: self.gate.metrics.clone(),
             head_time: self.gate.limits.request_time,
         };
-        connections.serve(end, drain, self.shutdown_time).await;
+        Box::pin(connections.serve(end, drain, self.shutdown_time))
     }
+}
+
+/// A service that answers the requests of MCP clients.
+pub type McpService = BoxCloneSyncService<Request<Body>, Response, Infallible>;
+
+/// Makes the service of a gateway.
+pub fn mcp_service(gateway: HttpService) -> McpService {
+    BoxCloneSyncService::new(ServiceExt::<Request<Body>>::map_response(
+        gateway,
+        IntoResponse::into_response,
+    ))
 }
 
 /// The maximum size of the head of a request, far above that of real clients.

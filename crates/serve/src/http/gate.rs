@@ -1,6 +1,5 @@
 //! The gate of all requests: the route, the checks in their order, the identification of clients, and the request that is passed on.
 
-use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
 use std::pin::Pin;
@@ -22,9 +21,9 @@ use planwright::engine::Rate;
 use planwright::telemetry::Telemetry;
 use planwright_mcp::gateway::{ClientGroups, ClientId};
 use planwright_store::Store;
-use tower::Service;
 
 use super::access::ClientAccess;
+use super::connections::McpService;
 use super::health::HealthNote;
 use super::limits::{HttpLimits, InFlightPermit, InFlightRequests, KeyedRateLimiter};
 use super::limits::{Refusal, Refused, network_of};
@@ -288,12 +287,7 @@ impl http_body::Body for GuardedBody {
 }
 
 /// Returns the routes: `/mcp` is the service, `/` and `/api` are the page, the others are about the server itself.
-pub(super) fn routes<S>(service: S, gate: Arc<RequestGate>, page: Router) -> Router
-where
-    S: Service<Request<Body>, Error = Infallible> + Clone + Send + Sync + 'static,
-    S::Response: IntoResponse,
-    S::Future: Send + 'static,
-{
+pub(super) fn routes(service: McpService, gate: Arc<RequestGate>, page: Router) -> Router {
     let note = gate.note.clone();
     let served = Router::new()
         .route_service("/mcp", service)

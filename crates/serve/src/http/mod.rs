@@ -14,7 +14,7 @@ mod page;
 mod shared_rate;
 mod unadmitted;
 
-pub use connections::{HttpServer, HttpSettings};
+pub use connections::{HttpServer, HttpSettings, McpService, mcp_service};
 pub use health::HealthNote;
 pub use metrics::Metrics;
 pub use origin::listen_address;

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::io;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use planwright_core::value::number::first_inexact_number;
 use rmcp::RoleServer;
 use rmcp::handler::server::ServerHandler;
@@ -49,11 +50,16 @@ pub enum StreamError {
 
 /// Serves the client on standard input and output until the end of the input, or until `stop` is cancelled.
 ///
+/// The future has no type of its own, so that its code is generated and optimized in this crate, and not in the program's.
+///
 /// # Errors
 ///
 /// Fails if the client does not begin with a handshake.
-pub async fn serve_stdio(gateway: &Gateway, stop: CancellationToken) -> Result<(), StreamError> {
-    Box::pin(serve_stream(gateway, stdio_pipes(), stop)).await
+pub fn serve_stdio(
+    gateway: &Gateway,
+    stop: CancellationToken,
+) -> BoxFuture<'_, Result<(), StreamError>> {
+    Box::pin(serve_stream(gateway, stdio_pipes(), stop))
 }
 
 /// Serves the client on a stream until the end of its input, or until `stop` is cancelled.

@@ -23,6 +23,7 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tower::service_fn;
+use tower::util::BoxCloneSyncService;
 
 use super::{HttpServer, HttpSettings};
 use crate::tokens::TokenFile;
@@ -92,7 +93,8 @@ impl Server {
             let ended = async {
                 let _ = ended.await;
             };
-            edge.serve(service_fn(tell), ended, drain).await;
+            let service = BoxCloneSyncService::new(service_fn(tell));
+            edge.serve(service, Box::pin(ended), Box::pin(drain)).await;
         });
         let end = Some(end);
         let server = Self {
