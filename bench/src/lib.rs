@@ -2,6 +2,7 @@
 //!
 //! The programs in `benches` measure each part with criterion. Those in `src/bin` measure the whole:
 //!
+//! - `editor` measures the answers of the language server.
 //! - `figures` prints one table of the figures in `docs/performance.md`.
 //! - `overhead` measures the time that the gateway adds to a call.
 //! - `peer` is our side of the comparison with other systems, whose drivers are in `bench/peers`.
