@@ -185,16 +185,20 @@ class Bench:
         )  # fmt: skip
         return json.loads(run.stdout)
 
-    def plain(self, name, task):
-        """A task that nothing disturbs, at each delay."""
+    def plain(self, name, task, counts=False):
+        """A task that nothing disturbs, at each delay, or once if only counts are wanted."""
         server, way = self.server(task.suite), self.ways[name]
         figures = {"seconds": {}, "starting": {}}
         definitions = way.definitions(server)
-        for delay in DELAYS:
+        if counts:
+            del figures["seconds"], figures["starting"]
+            server.post("/reset", delay=0.02)
+            outcome = way.run(server, task, way.scripts(task))
+        for delay in () if counts else DELAYS:
             seconds, starting = [], []
             for _ in range(REPEATS if delay == DELAYS[0] else 1):
                 server.post("/reset", delay=delay)
-                outcome = way.run(server, task, way.scripts(task))
+                outcome = way.run(server, task, way.scripts(task), timed=True)
                 seconds.append(outcome.seconds)
                 starting.append(outcome.starting)
             figures["seconds"][str(delay)] = round(statistics.median(seconds), 4)
@@ -380,7 +384,7 @@ def measure(arguments, save):
 
 def measure_way(bench, name, task, number, arguments):
     """The chosen parts of the measurement for one task done in one way."""
-    figures = bench.plain(name, task) if "plain" in arguments.parts else {}
+    figures = bench.plain(name, task, arguments.counts) if "plain" in arguments.parts else {}
     if name in VARIANTS or arguments.parts == ["plain"]:
         return figures
     usual = bench.usual(name, task)
@@ -465,6 +469,7 @@ def main():
     parser.add_argument("--parts", nargs="*", choices=PARTS, default=PARTS)
     parser.add_argument("--ways", nargs="*", help="the ways to measure, by default all")
     parser.add_argument("--kill-all", action="store_true", help="kill every task at each call, not every fourth one")
+    parser.add_argument("--counts", action="store_true", help="run each task once and measure no times")
     parser.add_argument("--add", action="store_true", help="add to the results of an earlier measurement")
     parser.add_argument("--results", default=os.path.join(HERE, "results.json"))
     arguments = parser.parse_args()

@@ -131,8 +131,8 @@ class Agent:
         self.begin(server, [])
         return compact(self.end()["definitions"][0])
 
-    def run(self, server, task, scripts):
-        self.begin(server, scripts)
+    def run(self, server, task, scripts, timed=False):
+        self.begin(server, scripts, timed=timed)
         result = self.end()
         if result is None:
             raise SystemExit(f"{task.name}: the agent ended without a result")
@@ -206,7 +206,7 @@ class Codemode:
         """The definition of `createCodeTool`, which has all types, or the one of the durable runtime, which says how to search."""
         return compact(self.ask(server, "definition", "search" if self.search else "types"))
 
-    def run(self, server, task, scripts):
+    def run(self, server, task, scripts, timed=False):
         exchanges, seconds = [], 0
         for script in scripts:
             begin = time.perf_counter()
@@ -364,7 +364,7 @@ class Plan:
         wrote = "".join(compact({"name": name, "arguments": given}) for name, given in calls)
         return wrote, [text_of(result) for result in results]
 
-    def run(self, server, task, scripts):
+    def run(self, server, task, scripts, timed=False):
         exchanges, seconds, outputs = [], 0, []
         if self.discovery:
             begin = time.perf_counter()

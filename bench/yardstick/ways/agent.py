@@ -1,6 +1,7 @@
 """Pydantic AI with a scripted model: direct calls, or its code mode over Monty.
 
 Reads one JSON object a line, forks a process for it, and prints that process's id, then its result as one line.
+If the run is `timed`, the process first does one without a task, as one that has done others.
 The object: `mode` (`direct` or `monty`), `url` of the tool server, `server` (its name, the prefix of its tools), `rounds`
 (what the model writes, a list of calls a round), `search` (whether tools are hidden until the model has searched them),
 `approve` (names of tools that need an approval), `store` (a folder for `StepPersistence`), `calls` (a file in which the host
@@ -128,9 +129,10 @@ class Ledger:
 class Starting:
     """The seconds that Monty's processes take to start."""
 
+    enter = staticmethod(_monty_exec._enter_monty)
+
     def __init__(self):
         self.seconds = 0
-        self.enter = _monty_exec._enter_monty
         _monty_exec._enter_monty = self.timed
 
     async def timed(self, *arguments):
@@ -231,12 +233,21 @@ async def post(url, path):
         return (await client.post(url.replace("/mcp", path), json={})).json()
 
 
+async def warmed_up(request):
+    """Runs an agent that calls no tool before the one that is measured, so that no time counts the import of modules."""
+    if not request.get("timed"):
+        return await carry_out(request)
+    rounds = [[{"tool": "run_code", "arguments": {"code": "1"}}]] if request["mode"] == "monty" else []
+    await carry_out({key: request[key] for key in ("mode", "url", "server")} | {"rounds": rounds})
+    return await carry_out(request)
+
+
 def main():
     for line in sys.stdin:
         pid = os.fork()
         if pid == 0:
             print(os.getpid(), flush=True)
-            print(json.dumps(asyncio.run(carry_out(json.loads(line)))), flush=True)
+            print(json.dumps(asyncio.run(warmed_up(json.loads(line)))), flush=True)
             os._exit(0)
         os.waitpid(pid, 0)
         # What was killed has printed no result.
