@@ -13,18 +13,28 @@ PAGE = os.path.join(DOCS, "compare.md")
 NAMES = {
     "direct": "direct, one call a round",
     "direct-together": "direct, several calls a round",
+    "direct-search": "direct, several, tools by search",
     "plan": "plan, JSON",
     "plan-lines": "plan, `lines`",
+    "plan-described": "plan, JSON, tools by `describe_tools`",
+    "plan-search": "plan, JSON, tools by search",
     "codemode": "code mode of Cloudflare",
-    "codemode-search": "the same, types by search",
+    "codemode-search": "code mode of Cloudflare, tools by search",
     "monty": "code mode of Pydantic AI",
+    "monty-search": "code mode of Pydantic AI, tools by search",
 }
 SHORT = {"direct": "direct", "plan": "plan", "codemode": "Cloudflare", "monty": "Pydantic AI"}
+# The rows of the kills: a way, the figures, and the title.
+KILLED = [
+    *((way, "killed", title) for way, title in SHORT.items()),
+    *((way, "killed_with_ledger", f"{SHORT[way]}, host with a ledger") for way in ("direct", "codemode", "monty")),
+]
 COLOURS = {
-    "direct": "#8c8c8c", "direct-together": "#bdbdbd", "plan": "#1f6feb", "plan-lines": "#79b0ff", "codemode": "#e07b00",
-    "codemode-search": "#ffc078",
-    "monty": "#b8379a",
+    "direct": "#8c8c8c", "direct-together": "#a6a6a6", "direct-search": "#bdbdbd", "plan": "#1f6feb", "plan-lines": "#4a90ff",
+    "plan-described": "#79b0ff", "plan-search": "#a8ccff", "codemode": "#e07b00", "codemode-search": "#ffc078",
+    "monty": "#b8379a", "monty-search": "#e08fcd",
 }  # fmt: skip
+NONE = "—"
 GROUPS = {
     "own": ("computation", ("own",)),
     "agentdojo": ("AgentDojo", ("banking", "slack", "travel", "workspace")),
@@ -46,12 +56,15 @@ class Figures:
         """The tasks that every way has done, so that sums compare the same work."""
         return [task for task in tasks if all(way["done"] and not way["error"] for way in task["ways"].values())]
 
+    def timed_ways(self):
+        """The ways that have times; a measurement of counts only has none for the ways that it adds."""
+        return [way for way in NAMES if any("seconds" in task["ways"].get(way, {}) for task in self.tasks.values())]
+
     def timed(self):
-        """The titles and tasks of the groups that have times."""
+        """The titles and tasks of the groups that have times in each of these ways."""
+        ways = self.timed_ways()
         for name, (title, _) in GROUPS.items():
-            tasks = [
-                task for task in self.done(self.group(name)) if all("seconds" in way for way in task["ways"].values())
-            ]
+            tasks = [task for task in self.done(self.group(name)) if all("seconds" in task["ways"][way] for way in ways)]
             if tasks:
                 yield f"{title}, {len(tasks)} tasks", tasks
 
@@ -126,13 +139,12 @@ def work_table(figures, group):
 
 
 def time_table(figures):
+    groups = list(figures.timed())
+    columns = [(tasks, delay) for _, tasks in groups for delay in ("0.05", "0.5")]
     rows = []
-    for way, title in NAMES.items():
-        row = [title]
-        for _, tasks in figures.timed():
-            row += [f"{figures.total(tasks, way, 'seconds', delay):.1f}" for delay in ("0.05", "0.5")]
-        rows.append(row)
-    heads = [f"{title}, {delay} ms" for title, _ in figures.timed() for delay in (50, 500)]
+    for way in figures.timed_ways():
+        rows.append([NAMES[way], *(f"{figures.total(tasks, way, 'seconds', delay):.1f}" for tasks, delay in columns)])
+    heads = [f"{title}, {delay} ms" for title, _ in groups for delay in (50, 500)]
     return table(["seconds", *heads], rows)
 
 
@@ -141,14 +153,16 @@ def part(figures, way, name):
 
 
 def killed_table(figures):
+    tasks = [
+        task for task in figures.tasks.values() if all(what in task["ways"].get(way, {}) for way, what, _ in KILLED)
+    ]
     rows = []
-    for way, title in SHORT.items():
+    for way, what, title in KILLED:
         sums = collections.Counter()
-        found = part(figures, way, "killed")
-        for killed in found:
-            sums.update(killed)
+        for task in tasks:
+            sums.update(task["ways"][way][what])
         rows.append([
-            title, len(found), sums["kills"], sums["calls_repeated"], sums["effects_repeated"],
+            title, len(tasks), sums["kills"], sums["calls_repeated"], sums["effects_repeated"],
             sums["kills_that_repeat_an_effect"], sums["calls_missing"], sums["reached_the_aim"],
             sums["in_doubt_reported_to_person"], sums["in_doubt_reported_to_ledger"],
         ])  # fmt: skip
@@ -204,7 +218,9 @@ def hostile_table(figures):
         found = [one for one in part(figures, way, "hostile") if one["in_a_result"]]
         rows.append([
             title, len(found), sum(one["read_by_the_model"] for one in found),
-            sum(one["in_arguments_of_changes"] > 0 for one in found), sum(one["asked"] > 0 for one in found),
+            sum(one["in_arguments_of_changes"] > 0 for one in found),
+            # The others have no approval that the flow of data decides.
+            sum(one["asked"] > 0 for one in found) if way == "plan" else NONE,
         ])  # fmt: skip
     return table(
         ["", "tasks that read it", "the model reads it", "in the arguments of a change", "tasks that ask"], rows
@@ -213,7 +229,7 @@ def hostile_table(figures):
 
 def bars(title, unit, groups, rows):
     """A plot of horizontal bars: for each group, one bar a way."""
-    width, left, bar = 760, 210, 16
+    width, left, bar = 820, 270, 16
     height = 46 + sum(28 + len(rows) * (bar + 4) + 8 for _ in groups) + 4
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12">',
@@ -246,7 +262,8 @@ def plots(figures):
         ]
         if path[0] == "seconds":
             groups = figures.timed()
-        return [(title, {way: figures.total(tasks, way, *path) for way in NAMES}) for title, tasks in groups]
+        ways = figures.timed_ways() if path[0] == "seconds" else NAMES
+        return [(title, {way: figures.total(tasks, way, *path) for way in ways}) for title, tasks in groups]
 
     rows = list(NAMES)
     return {
@@ -256,7 +273,7 @@ def plots(figures):
             "Seconds with tools of 500 ms, without the model",
             lambda number: f"{number:.1f} s",
             values("seconds", "0.5"),
-            rows,
+            figures.timed_ways(),
         ),
     }
 

@@ -80,11 +80,11 @@ def levels(reads):
     return [[read for read in reads if level[read["name"]] == depth] for depth in range(max(level.values()) + 1)]
 
 
-def plan(name, calls, ordered, output):
+def plan(server, name, calls, ordered, output):
     steps = [
         {
             "id": call["name"],
-            "tool": call["tool"],
+            "tool": f"{server}.{call['tool']}",
             "args": {
                 key: f"${{{value}}}" if isinstance(value, Reference) else value for key, value in call["args"].items()
             },
@@ -96,43 +96,43 @@ def plan(name, calls, ordered, output):
     return f'{{\n  "name": "{name}",\n  "steps": [\n{lines}\n  ],\n  "output": {json.dumps(output)}\n}}\n'
 
 
-def js_call(call):
+def js_call(server, call):
     args = ", ".join(
         f"{key}: {value if isinstance(value, Reference) else json.dumps(value, ensure_ascii=False)}"
         for key, value in call["args"].items()
     )
-    return f"tools.{call['tool']}({{ {args} }})" if args else f"tools.{call['tool']}({{}})"
+    return f"{server}.{call['tool']}({{ {args} }})" if args else f"{server}.{call['tool']}({{}})"
 
 
-def py_call(call):
+def py_call(server, call):
     args = ", ".join(
         f"{key}={value.python() if isinstance(value, Reference) else repr(value)}"
         for key, value in call["args"].items()
     )
-    return f"{call['tool']}({args})"
+    return f"{server}_{call['tool']}({args})"
 
 
-def js(groups, result):
+def js(server, groups, result):
     lines = []
     for group in groups:
         if len(group) == 1:
-            lines.append(f"  const {group[0]['name']} = await {js_call(group[0])};")
+            lines.append(f"  const {group[0]['name']} = await {js_call(server, group[0])};")
         else:
             names = ", ".join(call["name"] for call in group)
             lines.append(f"  const [{names}] = await Promise.all([")
-            lines += [f"    {js_call(call)}," for call in group] + ["  ]);"]
+            lines += [f"    {js_call(server, call)}," for call in group] + ["  ]);"]
     return "async () => {\n" + "\n".join(lines) + f"\n  return {result};\n}}\n"
 
 
-def py(groups, result):
+def py(server, groups, result):
     lines = ["import asyncio", ""] if any(len(group) > 1 for group in groups) else []
     for group in groups:
         if len(group) == 1:
-            lines.append(f"{group[0]['name']} = await {py_call(group[0])}")
+            lines.append(f"{group[0]['name']} = await {py_call(server, group[0])}")
         else:
             names = ", ".join(call["name"] for call in group)
             lines.append(f"{names} = await asyncio.gather(")
-            lines += [f"    {py_call(call)}," for call in group] + [")"]
+            lines += [f"    {py_call(server, call)}," for call in group] + [")"]
     return "\n".join([*lines, result]) + "\n"
 
 
@@ -143,12 +143,12 @@ def write(domain, task, reads, changes):
     singly = [[change] for change in changes]
     listed = ", ".join(f"'{name}': {name}" for name in names)
     texts = {
-        "plan.json": plan("look-up", reads, False, names),
-        "plan.2.json": plan("change", changes, True, "done"),
-        "code.js": js(levels(reads), f"{{ {', '.join(names)} }}"),
-        "code.2.js": js(singly, '"done"'),
-        "code.monty": py(levels(reads), f"{{{listed}}}"),
-        "code.2.monty": py(singly, "'done'"),
+        "plan.json": plan(domain.name, "look-up", reads, False, names),
+        "plan.2.json": plan(domain.name, "change", changes, True, "done"),
+        "code.js": js(domain.name, levels(reads), f"{{ {', '.join(names)} }}"),
+        "code.2.js": js(domain.name, singly, '"done"'),
+        "code.monty": py(domain.name, levels(reads), f"{{{listed}}}"),
+        "code.2.monty": py(domain.name, singly, "'done'"),
     }
     for name, text in texts.items():
         with open(os.path.join(folder, name), "w") as file:

@@ -2,10 +2,12 @@
 
 import glob
 import os
+import re
 import unittest
 
 import main
 import page
+import ways
 
 
 class Scripts(unittest.TestCase):
@@ -20,6 +22,44 @@ class Scripts(unittest.TestCase):
             for stem, suffix in [("plan", "lines"), ("code", "js"), ("code", "monty")]:
                 self.assertLessEqual(len(task.texts(stem, suffix)), rounds, task.name)
             self.assertTrue(all(call["tool"] for calls in task.direct for call in calls), task.name)
+
+    def test_each_way_names_tools_with_their_server(self):
+        for folder in glob.glob(os.path.join(main.HERE, "tasks", "*", "*", "")):
+            task = main.Task(os.path.dirname(folder))
+            tools = "|".join(ways.needed(task))
+            for stem, suffix, prefix in [
+                ("plan", "json", "."), ("plan", "lines", "."), ("code", "js", "."), ("code", "monty", "_"),
+            ]:  # fmt: skip
+                text = "\n".join(task.texts(stem, suffix))
+                bare = re.findall(rf"(?<![\w.])(?:{tools})(?=\"|\()", text)
+                self.assertEqual(bare, [], f"{task.name} {suffix}")
+                self.assertIn(f"{task.suite}{prefix}", text)
+
+
+class Recorded(unittest.TestCase):
+    """What a host knows of an interrupted program."""
+
+    class Server:
+        """A server that has carried out one of two payments."""
+
+        read_only = ["get"]
+        wrapped = ["pay"]
+
+        def post(self, path):
+            return [{"tool": "pay", "arguments": {"to": "a", "note": None}, "result": "paid"}]
+
+    def entry(self, state, method, args, **result):
+        return {"state": state, "method": method, "args": args, **result}
+
+    def test_finished_calls_have_their_results_and_a_person_looks_for_those_of_changes_in_doubt(self):
+        entries = [self.entry("applied", "get", {}, result=3), self.entry("executing", "pay", {"to": "a"})]
+        found, asked = ways.ledger_of(entries, self.Server())
+        self.assertEqual([(one["method"], one["result"]) for one in found], [("get", 3), ("pay", {"result": "paid"})])
+        self.assertTrue(asked)
+
+    def test_a_change_that_did_not_happen_is_made_and_a_read_asks_no_person(self):
+        self.assertEqual(ways.ledger_of([self.entry("executing", "pay", {"to": "b"})], self.Server()), ([], True))
+        self.assertEqual(ways.ledger_of([self.entry("executing", "get", {})], self.Server()), ([], False))
 
 
 class Counting(unittest.TestCase):
@@ -38,17 +78,28 @@ class Counting(unittest.TestCase):
         self.assertEqual(main.repeated([*usual, {**usual[0], "failed": True}], usual), (1, 0))
 
     def test_the_whole_conversation_is_read_at_each_round_trip(self):
-        figures = {"definitions": 0, "exchanges": [[1, [2]], [1, [2, 2]]]}
+        figures = {"definitions": [0], "exchanges": [[1, [2]], [1, [2, 2]]]}
         main.settle(figures, [100, 10, 1])
         self.assertEqual(
             figures["tokens"], {"definitions": 100, "read": 100 + 111 + 123, "read_once": 123, "written": 20}
         )
+
+    def test_definitions_that_a_search_adds_are_read_from_then_on(self):
+        figures = {"definitions": [0, 1, 1], "exchanges": [[2, [2]], [2, [2, 2]]]}
+        main.settle(figures, [10, 100, 1])
+        self.assertEqual(
+            figures["tokens"], {"definitions": 10, "read": 10 + 102 + 105, "read_once": 105, "written": 2}
+        )
+
+    def test_json_is_counted_without_spaces(self):
+        self.assertEqual(ways.compact({"a": [1, "ä"]}), '{"a":[1,"ä"]}')
 
     def test_a_mistake_is_made_in_the_last_call_of_the_tool(self):
         scripts = ["pay(to='a')\npay(to='b', amount=x['to'])"]
         self.assertEqual(
             main.misspelt(scripts, "tool", "pay", "to", None), ["pay(to='a')\npayx(to='b', amount=x['to'])"]
         )
+        self.assertEqual(main.misspelt(["await bank_pay(to='a')"], "tool", "pay", "to", None), ["await bank_payx(to='a')"])
         self.assertEqual(
             main.misspelt(scripts, "argument", "pay", "to", None), ["pay(to='a')\npay(tox='b', amount=x['to'])"]
         )
@@ -59,6 +110,12 @@ class Counting(unittest.TestCase):
 
 class Page(unittest.TestCase):
     """The page of the book."""
+
+    def test_ways_without_an_approval_by_flow_have_no_count_of_it(self):
+        figures = {"in_a_result": True, "read_by_the_model": False, "in_arguments_of_changes": 0, "asked": 0}
+        ways_of_task = {way: {"hostile": figures} for way in page.SHORT}
+        rows = page.hostile_table(page.Figures({"versions": {}, "tasks": {"a/b": {"ways": ways_of_task}}})).splitlines()
+        self.assertEqual([row.split(" | ")[-1] for row in rows[2:]], ["— |", "0 |", "— |", "— |"])
 
     def test_tables_and_plots_are_those_of_the_figures(self):
         for path, text in page.wanted().items():

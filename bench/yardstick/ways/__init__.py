@@ -22,6 +22,11 @@ STARTING = "is still starting"
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
+def compact(value):
+    """JSON without spaces, which is what is counted in each way."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
 def post(url, path="", body=None, timeout=500):
     request = urllib.request.Request(
         url + path, data=json.dumps(body or {}).encode(), headers={"content-type": "application/json"}
@@ -32,12 +37,18 @@ def post(url, path="", body=None, timeout=500):
 
 @dataclasses.dataclass
 class Outcome:
-    """The result of a run. `exchanges` has what the model wrote and what it read for each round."""
+    """The result of a run.
+
+    `exchanges` has what the model wrote and what it read for each round. `definitions` has those of each request if they
+    change, and `starting` the seconds until a process that is started for the run was there.
+    """
 
     seconds: float
     exchanges: list
     error: str | None = None
     output: str = ""
+    definitions: list | None = None
+    starting: float = 0
 
 
 @dataclasses.dataclass
@@ -45,7 +56,6 @@ class Killed:
     """The result of a resumed run. `reported` says who learns that a call is in doubt: `person`, `ledger` or `none`."""
 
     reported: str
-    made_before: int
     error: str | None = None
 
 
@@ -58,11 +68,24 @@ class Waited:
     error: str | None = None
 
 
+class Search(list):
+    """The phrases of a round that only searches tools."""
+
+
+def phrases(task):
+    """What a model searches for that knows what it needs: the names of the tools of the task in words."""
+    return [tool.replace("_", " ") for tool in needed(task)]
+
+
+def needed(task):
+    return list(dict.fromkeys(call["tool"] for calls in task.direct for call in calls))
+
+
 class Agent:
     """Pydantic AI, with direct calls or with code mode."""
 
-    def __init__(self, mode, together=True):
-        self.mode, self.together = mode, together
+    def __init__(self, mode, together=True, search=False):
+        self.mode, self.together, self.search = mode, together, search
         self.process = subprocess.Popen(
             [sys.executable, os.path.join(HERE, "agent.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=open(os.path.join(tempfile.gettempdir(), "yardstick-agent.log"), "a"), text=True,
@@ -74,16 +97,28 @@ class Agent:
 
     def scripts(self, task):
         if self.mode == "monty":
-            return task.texts("code", "monty")
-        rounds = task.direct
-        return rounds if self.together else [[call] for calls in rounds for call in calls]
+            rounds = task.texts("code", "monty")
+        else:
+            rounds = task.direct if self.together else [[call] for calls in task.direct for call in calls]
+        return [Search(phrases(task)), *rounds] if self.search else rounds
 
     def begin(self, server, scripts, **options):
-        wrapped = server.wrapped if self.mode == "monty" else []
-        request = {"mode": self.mode, "url": server.url + "/mcp", "rounds": scripts, "wrapped": wrapped, **options}
+        rounds = [self.written(server, script) for script in scripts]
+        request = {
+            "mode": self.mode, "url": server.url + "/mcp", "server": server.name, "rounds": rounds, "search": self.search,
+            "read_only": server.read_only, "wrapped": server.wrapped if self.mode == "monty" else [], **options,
+        }  # fmt: skip
         self.process.stdin.write(json.dumps(request) + "\n")
         self.process.stdin.flush()
         return int(self.process.stdout.readline())
+
+    def written(self, server, script):
+        """The calls of a round, under the names that the model knows."""
+        if isinstance(script, Search):
+            return [{"tool": "search_tools", "arguments": {"queries": script}}]
+        if self.mode == "monty":
+            return [{"tool": "run_code", "arguments": {"code": script}}]
+        return [{**call, "tool": f"{server.name}_{call['tool']}"} for call in script]
 
     def end(self):
         line = self.process.stdout.readline()
@@ -94,33 +129,36 @@ class Agent:
 
     def definitions(self, server):
         self.begin(server, [])
-        return json.dumps(self.end()["definitions"], ensure_ascii=False)
+        return compact(self.end()["definitions"][0])
 
-    def run(self, server, task, scripts):
-        self.begin(server, scripts)
+    def run(self, server, task, scripts, timed=False):
+        self.begin(server, scripts, timed=timed)
         result = self.end()
         if result is None:
             raise SystemExit(f"{task.name}: the agent ended without a result")
         exchanges = [
-            ("".join(json.dumps(call, ensure_ascii=False) for call in one["wrote"]), one["read"])
+            ("".join(compact(call) for call in one["wrote"]), one["read"])
             for one in result["exchanges"]
             if one["wrote"]
         ]
         return Outcome(
-            result["seconds"], exchanges, result["error"], "\n".join(text for _, read in exchanges for text in read)
-        )
+            result["seconds"], exchanges, result["error"], "\n".join(text for _, read in exchanges for text in read),
+            [compact(definitions) for definitions in result["definitions"]], result["starting"],
+        )  # fmt: skip
 
-    def kill(self, server, task, hold):
+    def kill(self, server, task, hold, ledger=False):
         with tempfile.TemporaryDirectory() as store:
-            pid = self.begin(server, self.scripts(task), store=store)
+            options = {"store": store, "calls": os.path.join(store, "calls.jsonl") if ledger else None}
+            pid = self.begin(server, self.scripts(task), **options)
             server.wait_until_held()
             os.kill(pid, signal.SIGKILL)
             server.post("/release")
             self.end()
-            made = len(server.post("/log"))
-            self.begin(server, self.scripts(task), store=store, resume=True)
+            self.begin(server, self.scripts(task), resume=True, **options)
             result = self.end()
-        return Killed("ledger" if result["ledger"] else "none", made, result["error"])
+        if result["asked"]:
+            return Killed("person", result["error"])
+        return Killed("ledger" if result["ledger"] else "none", result["error"])
 
     def approval(self, server, task, tool):
         self.begin(server, self.scripts(task), approve=[tool], think=1.0)
@@ -154,8 +192,10 @@ class Codemode:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
-    def ask(self, server, action, argument=None, approve=()):
-        settings = {"url": server.url + "/mcp", "tools": server.tools, "approve": list(approve)}
+    def ask(self, server, action, argument=None, approve=(), ledger=None):
+        settings = {
+            "name": server.name, "url": server.url + "/mcp", "tools": server.tools, "approve": list(approve), "ledger": ledger,
+        }  # fmt: skip
         return post(self.url, body={"action": action, "settings": settings, "argument": argument})
 
     def scripts(self, task):
@@ -163,30 +203,24 @@ class Codemode:
         return [looking_up(task), *scripts] if self.search else scripts
 
     def definitions(self, server):
-        """The description with all types, as `createCodeTool` has it, or the runtime's own one, for programs that search."""
-        found = self.ask(server, "definition")
-        if self.search:
-            return json.dumps({"name": "codemode", "description": found["description"]}, ensure_ascii=False)
-        types = found["types"].replace("declare const codemode:", "declare const tools:")
-        return json.dumps(
-            {"name": "codemode", "description": found["description"] + "\n\n" + types}, ensure_ascii=False
-        )
+        """The definition of `createCodeTool`, which has all types, or the one of the durable runtime, which says how to search."""
+        return compact(self.ask(server, "definition", "search" if self.search else "types"))
 
-    def run(self, server, task, scripts):
+    def run(self, server, task, scripts, timed=False):
         exchanges, seconds = [], 0
         for script in scripts:
             begin = time.perf_counter()
-            result = self.ask(server, "execute", script)
+            result = self.ask(server, "execute" if self.search else "run", script)
             seconds += time.perf_counter() - begin
-            wrote = json.dumps({"name": "codemode", "arguments": {"code": script}}, ensure_ascii=False)
-            # The package's `toModelOutput` sends all but the calls.
+            wrote = compact({"name": "codemode", "arguments": {"code": script}})
+            # The runtime's `toModelOutput` sends all but the calls; the tool of `createCodeTool` sends what it returns.
             result.pop("calls", None)
-            exchanges.append((wrote, [json.dumps(result, ensure_ascii=False)]))
+            exchanges.append((wrote, [compact(result.get("output", result))]))
             if result["status"] != "completed":
                 return Outcome(seconds, exchanges, result.get("error", result["status"]))
         return Outcome(seconds, exchanges, None, "\n".join(text for _, read in exchanges for text in read))
 
-    def kill(self, server, task, hold):
+    def kill(self, server, task, hold, ledger=False):
         scripts = self.scripts(task)
         place = [0]
 
@@ -201,16 +235,19 @@ class Codemode:
         self.stop()
         server.post("/release")
         thread.join()
-        made = len(server.post("/log"))
         self.start()
         run = self.ask(server, "executions")[0]
         # Only a paused run can be resumed: the program is handed over anew.
         assert self.ask(server, "approve", run["id"])["status"] == "error"
+        recorded, asked = ledger_of(run["log"], server) if ledger else (None, False)
         error = None
-        for script in scripts[place[0] :]:
-            error = error or self.ask(server, "execute", script).get("error")
+        for number, script in enumerate(scripts[place[0] :]):
+            answers = recorded if number == 0 else None
+            error = error or self.ask(server, "execute", script, ledger=answers).get("error")
+        if asked:
+            return Killed("person", error)
         doubtful = any(entry["state"] == "executing" for entry in run["log"])
-        return Killed("ledger" if doubtful else "none", made, error)
+        return Killed("ledger" if doubtful else "none", error)
 
     def approval(self, server, task, tool):
         waited, error = -1, None
@@ -230,13 +267,32 @@ class Codemode:
         return Waited(waited, True, error)
 
 
+def ledger_of(entries, server):
+    """What a host knows of an interrupted program from the runtime's log, and whether a person had to look at the server.
+
+    The results of finished calls, and of changes that were under way what a person finds out: as with plans, a result, or
+    that it did not happen.
+    """
+    found, asked = [], False
+    log = server.post("/log")
+    for entry in entries:
+        if entry["state"] == "applied":
+            found.append({"method": entry["method"], "args": entry["args"], "result": entry["result"]})
+        elif entry["state"] == "executing" and entry["method"] not in server.read_only:
+            asked = True
+            same = (one for one in log if one["tool"] == entry["method"] and covers(one["arguments"], entry["args"]))
+            result = next((one["result"] for one in same if "result" in one), None)
+            if result is not None:
+                result = {"result": result} if entry["method"] in server.wrapped else result
+                found.append({"method": entry["method"], "args": entry["args"], "result": result})
+    return found, asked
+
+
 def looking_up(task):
     """A program that looks up the tools that the task needs, as the runtime's description says: search, then describe."""
-    tools = dict.fromkeys(call["tool"] for calls in task.direct for call in calls)
-    phrases = json.dumps([tool.replace("_", " ") for tool in tools])
     return f"""async () => {{
   const docs = [];
-  for (const phrase of {phrases}) {{
+  for (const phrase of {json.dumps(phrases(task))}) {{
     const {{ results }} = await codemode.search(phrase);
     docs.push(await codemode.describe(results[0].path));
   }}
@@ -251,10 +307,13 @@ class Plan:
     # No way asks in the runs that are timed; `asks` counts what the guards would ask.
     FLOW = '\n[flow]\nviolation = "warn"\neffects = "by-flow"\n'
     # The other ways have all types of all tools in their descriptions, so this one has, too.
-    CONFIG = '[tools]\nno_ask = ["*"]\n\n[serve]\nlisting_tokens = 100000\n' + FLOW
+    CONFIG = '[tools]\nno_ask = ["*"]\n\n[serve]\nlisting_tokens = {}\n' + FLOW
+    # The tokens of the list of tools in the description: all, the default with the names of all tools, or none.
+    LISTING = {None: 100000, "describe": 1000, "search": 0}
 
-    def __init__(self, program, dialect):
-        self.program, self.dialect = program, dialect
+    def __init__(self, program, dialect, discovery=None):
+        self.program, self.dialect, self.discovery = program, dialect, discovery
+        self.config = self.CONFIG.format(self.LISTING[discovery])
         self.folder = tempfile.mkdtemp()
         self.gateways = {}
 
@@ -280,7 +339,7 @@ class Plan:
 
     def gateway(self, server):
         if server.name not in self.gateways:
-            home, environment = self.home(server, self.CONFIG)
+            home, environment = self.home(server, self.config)
             self.gateways[server.name] = Gateway(self.program, home, environment)
         return self.gateways[server.name]
 
@@ -292,23 +351,37 @@ class Plan:
                 {"name": tool["name"], "description": tool.get("description"), "parameters": tool["inputSchema"]}
                 for tool in self.gateway(server).request("tools/list")["tools"]
             ]
-            text = json.dumps(tools, ensure_ascii=False)
+            text = compact(tools)
         return text
 
-    def run(self, server, task, scripts):
+    def discover(self, server, task):
+        """The round in which a model reads the tools that the task needs."""
+        if self.discovery == "describe":
+            calls = [("describe_tools", {"tools": [f"{server.name}.{tool}" for tool in needed(task)]})]
+        else:
+            calls = [("search_tools", {"query": phrase, "limit": 1}) for phrase in phrases(task)]
+        results = [self.gateway(server).request("tools/call", name=name, arguments=given) for name, given in calls]
+        wrote = "".join(compact({"name": name, "arguments": given}) for name, given in calls)
+        return wrote, [text_of(result) for result in results]
+
+    def run(self, server, task, scripts, timed=False):
         exchanges, seconds, outputs = [], 0, []
+        if self.discovery:
+            begin = time.perf_counter()
+            exchanges.append(self.discover(server, task))
+            seconds += time.perf_counter() - begin
         for script in scripts:
             plan = json.loads(script) if self.dialect == "native" else script
             begin = time.perf_counter()
             result = self.gateway(server).request("tools/call", name="execute_plan", arguments={"plan": plan})
             seconds += time.perf_counter() - begin
-            wrote = json.dumps({"name": "execute_plan", "arguments": {"plan": plan}}, ensure_ascii=False)
-            read = "\n".join(block["text"] for block in result["content"] if block["type"] == "text")
+            wrote = compact({"name": "execute_plan", "arguments": {"plan": plan}})
+            read = text_of(result)
             exchanges.append((wrote, [read]))
             answer = result.get("structuredContent") or {}
             if answer.get("status") != "succeeded":
                 return Outcome(seconds, exchanges, read)
-            outputs.append(json.dumps(answer["output"], ensure_ascii=False))
+            outputs.append(compact(answer["output"]))
         return Outcome(seconds, exchanges, None, "\n".join(outputs))
 
     def command(self, home, environment, *arguments):
@@ -324,7 +397,7 @@ class Plan:
         return ("run", path, "--dialect", self.dialect, "--servers", "mcp.json", "--format", "json")
 
     def kill(self, server, task, hold):
-        home, environment = self.home(server, self.CONFIG)
+        home, environment = self.home(server, self.config)
         scripts = self.scripts(task)
         process, place = None, 0
         held = server.held_in_background()
@@ -340,7 +413,6 @@ class Plan:
         process.kill()
         process.communicate()
         server.post("/release")
-        made = len(server.post("/log"))
         run = runs_of(self.command(home, environment, "runs", "--format", "json")[1])[0]["id"]
         status, text, message = self.command(
             home, environment, "resume", run, "--servers", "mcp.json", "--format", "json"
@@ -355,7 +427,7 @@ class Plan:
         for number, script in enumerate(scripts[place + 1 :], place + 1):
             if status == 0:
                 status, text, message = self.command(home, environment, *self.write(home, script, number))
-        return Killed(reported, made, None if status == 0 else (text + message)[-1500:])
+        return Killed(reported, None if status == 0 else (text + message)[-1500:])
 
     def approval(self, server, task, tool):
         home, environment = self.home(server, f'[tools]\nno_ask = ["*"]\nask = ["{tool}"]\n' + self.FLOW)
@@ -385,6 +457,11 @@ class Plan:
         return steps
 
 
+def text_of(result):
+    """The text of a tool's result, which is what a model reads."""
+    return "\n".join(block["text"] for block in result["content"] if block["type"] == "text")
+
+
 def decisions(steps, log):
     """The answers of a person about the calls in doubt: their results, or that they did not happen."""
     for step in steps:
@@ -392,7 +469,7 @@ def decisions(steps, log):
             if part["status"] != "unknown":
                 continue
             # The log has the defaults of arguments, too.
-            same = [one for one in log if one["tool"] == step["tool"] and covers(one["arguments"], part["args"])]
+            same = [one for one in log if one["tool"] == step["tool"].rpartition(".")[2] and covers(one["arguments"], part["args"])]
             entry = next((one for one in same if "result" in one), None)
             if entry is None:
                 yield from ("--retry", name)

@@ -1,4 +1,4 @@
 async () => {
-  const reservation1 = await tools.get_reservation_details({ reservation_id: "VA5SGQ" });
+  const reservation1 = await airline.get_reservation_details({ reservation_id: "VA5SGQ" });
   return { reservation1 };
 }

@@ -1,5 +1,5 @@
 async () => {
-  const user1 = await tools.get_user_details({ user_id: "noah_muller_9847" });
-  const reservation1 = await tools.get_reservation_details({ reservation_id: user1.reservations[1] });
+  const user1 = await airline.get_user_details({ user_id: "noah_muller_9847" });
+  const reservation1 = await airline.get_reservation_details({ reservation_id: user1.reservations[1] });
   return { user1, reservation1 };
 }

@@ -1,7 +1,7 @@
 async () => {
   const [reservation1, reservation2] = await Promise.all([
-    tools.get_reservation_details({ reservation_id: "XEHM4B" }),
-    tools.get_reservation_details({ reservation_id: "59XX6W" }),
+    airline.get_reservation_details({ reservation_id: "XEHM4B" }),
+    airline.get_reservation_details({ reservation_id: "59XX6W" }),
   ]);
   return { reservation1, reservation2 };
 }

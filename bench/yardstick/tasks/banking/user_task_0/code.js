@@ -1,4 +1,4 @@
 async () => {
-  const { result } = await tools.read_file({ file_path: "bill-december-2023.txt" });
+  const { result } = await banking.read_file({ file_path: "bill-december-2023.txt" });
   return result;
 }

@@ -1,3 +1,3 @@
 async () => {
-  return await tools.update_scheduled_transaction({ id: 7, amount: 1200 });
+  return await banking.update_scheduled_transaction({ id: 7, amount: 1200 });
 }

@@ -1,8 +1,8 @@
 async () => {
-  const { result: history } = await tools.get_most_recent_transactions({ n: 100 });
+  const { result: history } = await banking.get_most_recent_transactions({ n: 100 });
   const friend = "GB29NWBK60161331926819";
   const received = history.filter((t) => t.sender === friend).at(-1).amount;
-  return await tools.send_money({
+  return await banking.send_money({
     recipient: friend,
     amount: received - 12.0 / 2,
     subject: "Refund of the difference",

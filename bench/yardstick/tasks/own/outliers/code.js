@@ -1,6 +1,6 @@
 async () => {
-  const { result: sensors } = await tools.list_sensors({});
-  const all = await Promise.all(sensors.map((sensor) => tools.get_readings({ sensor })));
+  const { result: sensors } = await own.list_sensors({});
+  const all = await Promise.all(sensors.map((sensor) => own.get_readings({ sensor })));
   const flags = [];
   sensors.forEach((sensor, i) => {
     const values = all[i].result;
@@ -10,6 +10,6 @@ async () => {
       if (Math.abs(v - mean) > 2 * sd) flags.push({ sensor, index });
     });
   });
-  await Promise.all(flags.map((flag) => tools.flag_reading(flag)));
+  await Promise.all(flags.map((flag) => own.flag_reading(flag)));
   return flags;
 }

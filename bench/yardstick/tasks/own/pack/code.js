@@ -1,5 +1,5 @@
 async () => {
-  const parcels = await tools.list_parcels({});
+  const parcels = await own.list_parcels({});
   const vans = [];
   const loads = [];
   for (const [parcel, kg] of Object.entries(parcels).sort((a, b) => b[1] - a[1])) {
@@ -8,6 +8,6 @@ async () => {
     vans[van] += kg;
     loads.push({ parcel, van: van + 1 });
   }
-  await Promise.all(loads.map((load) => tools.load_parcel(load)));
+  await Promise.all(loads.map((load) => own.load_parcel(load)));
   return loads;
 }

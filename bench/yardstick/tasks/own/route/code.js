@@ -1,5 +1,5 @@
 async () => {
-  const { result: roads } = await tools.get_roads({});
+  const { result: roads } = await own.get_roads({});
   const next = {};
   for (const [a, b, km] of roads) {
     (next[a] ??= []).push([b, km]);
@@ -19,6 +19,6 @@ async () => {
     }
   }
   const way = best.G[1];
-  for (let i = 1; i < way.length; i++) await tools.book_leg({ start: way[i - 1], end: way[i] });
+  for (let i = 1; i < way.length; i++) await own.book_leg({ start: way[i - 1], end: way[i] });
   return { way, km: best.G[0] };
 }

@@ -1,5 +1,5 @@
 async () => {
-  const balances = await tools.get_balances({});
+  const balances = await own.get_balances({});
   const transfers = [];
   for (;;) {
     const names = Object.keys(balances).sort((a, b) => balances[a] - balances[b]);
@@ -11,6 +11,6 @@ async () => {
     balances[payee] -= cents;
     transfers.push({ payer, payee, cents });
   }
-  await Promise.all(transfers.map((t) => tools.transfer(t)));
+  await Promise.all(transfers.map((t) => own.transfer(t)));
   return transfers;
 }

@@ -1,10 +1,10 @@
 async () => {
-  const found1 = await tools.find_user_id_by_name_zip({ first_name: "Isabella", last_name: "Johansson", zip: "32286" });
-  const user1 = await tools.get_user_details({ user_id: found1.result });
+  const found1 = await retail.find_user_id_by_name_zip({ first_name: "Isabella", last_name: "Johansson", zip: "32286" });
+  const user1 = await retail.get_user_details({ user_id: found1.result });
   const [order1, order2] = await Promise.all([
-    tools.get_order_details({ order_id: user1.orders[0] }),
-    tools.get_order_details({ order_id: user1.orders[1] }),
+    retail.get_order_details({ order_id: user1.orders[0] }),
+    retail.get_order_details({ order_id: user1.orders[1] }),
   ]);
-  const product1 = await tools.get_product_details({ product_id: order2.items[3].product_id });
+  const product1 = await retail.get_product_details({ product_id: order2.items[3].product_id });
   return { found1, user1, order1, order2, product1 };
 }

@@ -1,12 +1,12 @@
 async () => {
   const [found1, user1] = await Promise.all([
-    tools.find_user_id_by_name_zip({ first_name: "Mei", last_name: "Kovacs", zip: "28236" }),
-    tools.get_user_details({ user_id: "mei_kovacs_8020" }),
+    retail.find_user_id_by_name_zip({ first_name: "Mei", last_name: "Kovacs", zip: "28236" }),
+    retail.get_user_details({ user_id: "mei_kovacs_8020" }),
   ]);
-  const order1 = await tools.get_order_details({ order_id: user1.orders[0] });
+  const order1 = await retail.get_order_details({ order_id: user1.orders[0] });
   const [product1, product2] = await Promise.all([
-    tools.get_product_details({ product_id: order1.items[2].product_id }),
-    tools.get_product_details({ product_id: order1.items[0].product_id }),
+    retail.get_product_details({ product_id: order1.items[2].product_id }),
+    retail.get_product_details({ product_id: order1.items[0].product_id }),
   ]);
   return { found1, user1, order1, product1, product2 };
 }

@@ -1,6 +1,6 @@
 async () => {
-  const { result: page } = await tools.get_webpage({ url: "www.dora-website.com" });
+  const { result: page } = await slack.get_webpage({ url: "www.dora-website.com" });
   const email = page.match(/[\w.+-]+@[\w-]+(\.[\w-]+)+/)[0];
-  await tools.invite_user_to_slack({ user: "Dora", user_email: email });
+  await slack.invite_user_to_slack({ user: "Dora", user_email: email });
   return email;
 }

@@ -1,7 +1,7 @@
 async () => {
-  const { result: events } = await tools.get_day_calendar_events({ day: "2024-05-19" });
+  const { result: events } = await workspace.get_day_calendar_events({ day: "2024-05-19" });
   const busy = events.some((e) => e.start_time < "2024-05-19T11:00" && e.end_time > "2024-05-19T10:00");
-  const event = await tools.create_calendar_event({
+  const event = await workspace.create_calendar_event({
     title: "Follow-up meeting",
     description: "Follow-up meeting to discuss the project.",
     start_time: busy ? "2024-05-19 16:00" : "2024-05-19 10:00",

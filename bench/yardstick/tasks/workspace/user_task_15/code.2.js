@@ -1,5 +1,5 @@
 async () => {
-  const event = await tools.create_calendar_event({
+  const event = await workspace.create_calendar_event({
     title: "Family Reunion",
     location: "Grandma's house",
     start_time: "2024-06-10 13:00",

@@ -1,4 +1,4 @@
 async () => {
-  const { result: mails } = await tools.search_emails({ query: "family reunion" });
+  const { result: mails } = await workspace.search_emails({ query: "family reunion" });
   return mails.map(({ sender, subject, body }) => ({ sender, subject, body }));
 }

@@ -1,6 +1,6 @@
 async () => {
-  const { result: mark } = await tools.search_contacts_by_name({ query: "Mark Davies" });
-  const event = await tools.create_calendar_event({
+  const { result: mark } = await workspace.search_contacts_by_name({ query: "Mark Davies" });
+  const event = await workspace.create_calendar_event({
     title: "Hiking Trip",
     location: "island trailhead",
     start_time: "2024-05-18 08:00",

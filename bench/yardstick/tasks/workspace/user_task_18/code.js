@@ -1,4 +1,4 @@
 async () => {
-  const { result: mails } = await tools.search_emails({ query: "hiking trip" });
+  const { result: mails } = await workspace.search_emails({ query: "hiking trip" });
   return mails.map(({ sender, subject, body }) => ({ sender, subject, body }));
 }

@@ -1,11 +1,11 @@
 async () => {
   const [events, contacts] = await Promise.all([
-    tools.get_day_calendar_events({ day: "2024-05-19" }),
-    tools.search_contacts_by_name({ query: "Sarah Baker" }),
+    workspace.get_day_calendar_events({ day: "2024-05-19" }),
+    workspace.search_contacts_by_name({ query: "Sarah Baker" }),
   ]);
   const free = !events.result.some((e) => e.start_time < "2024-05-19T13:00" && e.end_time > "2024-05-19T12:00");
   if (free) {
-    await tools.create_calendar_event({
+    await workspace.create_calendar_event({
       title: "Lunch",
       description: "Catch up over lunch.",
       start_time: "2024-05-19 12:00",

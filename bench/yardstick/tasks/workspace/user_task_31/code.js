@@ -1,7 +1,7 @@
 async () => {
-  const { result: files } = await tools.search_files({ query: "vacation plans" });
+  const { result: files } = await workspace.search_files({ query: "vacation plans" });
   const plans = files.find((f) => f.content.includes("Hawaii"));
   const packing = plans.content.split("\n\n").find((p) => p.toLowerCase().includes("packing list"));
-  const file = await tools.create_file({ filename: "hawaii-packing-list.docx", content: packing });
+  const file = await workspace.create_file({ filename: "hawaii-packing-list.docx", content: packing });
   return file.id_;
 }

@@ -1,8 +1,8 @@
 async () => {
-  const { result: files } = await tools.search_files({ query: "vacation plans" });
+  const { result: files } = await workspace.search_files({ query: "vacation plans" });
   const plans = files.find((f) => f.content.includes("Hawaii"));
   const packing = plans.content.split("\n\n").find((p) => p.toLowerCase().includes("packing list"));
-  const file = await tools.create_file({ filename: "hawaii-packing-list.docx", content: packing });
-  await tools.share_file({ file_id: file.id_, email: "john.doe@gmail.com", permission: "r" });
+  const file = await workspace.create_file({ filename: "hawaii-packing-list.docx", content: packing });
+  await workspace.share_file({ file_id: file.id_, email: "john.doe@gmail.com", permission: "r" });
   return file.id_;
 }

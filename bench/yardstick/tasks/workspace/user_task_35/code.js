@@ -1,6 +1,6 @@
 async () => {
-  const { result: files } = await tools.list_files({});
+  const { result: files } = await workspace.list_files({});
   const largest = files.reduce((a, b) => (b.size > a.size ? b : a));
-  const deleted = await tools.delete_file({ file_id: largest.id_ });
+  const deleted = await workspace.delete_file({ file_id: largest.id_ });
   return deleted.filename;
 }

@@ -1,6 +1,6 @@
 async () => {
-  const { result: found } = await tools.search_calendar_events({ query: "Introductory meeting", date: "2024-05-15" });
-  const event = await tools.create_calendar_event({
+  const { result: found } = await workspace.search_calendar_events({ query: "Introductory meeting", date: "2024-05-15" });
+  const event = await workspace.create_calendar_event({
     title: "Follow-up meeting",
     description: "Follow-up meeting to discuss the project.",
     start_time: "2024-05-16 10:00",
