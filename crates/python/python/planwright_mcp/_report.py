@@ -80,7 +80,7 @@ class Report:
 
     @property
     def is_success(self) -> bool:
-        """True if every step that had to run did."""
+        """True if every step that had to run succeeded."""
         return self.status == "succeeded"
 
     @property
