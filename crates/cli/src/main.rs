@@ -51,7 +51,7 @@ fn main() -> ExitCode {
     };
     let printer = Printer::new(arguments.color).with_pager(!arguments.no_pager);
     // A client that starts a server does not see its output, so warnings are logged. Faulty requests of clients are answered, not logged.
-    // Other commands only tell that they wait for their store.
+    // For all other commands, the only log by default is the warning that they wait for the store.
     let default = match &arguments.command {
         Command::Serve(_) | Command::Worker(_) => "warn,rmcp=error",
         _ => "off,planwright_store=warn",
@@ -64,7 +64,7 @@ fn main() -> ExitCode {
             error.exit()
         }
     };
-    // A status says how the command ended only to a reader of its whole result.
+    // The status of the command would hide that a part of the output was not written.
     let is_incomplete = exit != Exit::Interrupted && Printer::has_lost_data();
     let exit = if is_incomplete { Exit::Internal } else { exit };
     ExitCode::from(exit.code())

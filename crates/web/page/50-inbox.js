@@ -208,7 +208,7 @@ async function wholeArguments(calls) {
   return new Map(loaded.map((call) => [call.digest, { ...call, is_cut: false }]));
 }
 
-/** What the approval of a whole plan is bound to, beside the calls that wait now. */
+/** The section about a whole plan: its graph and everything else that an approval of the plan is bound to, beside the waiting calls. */
 function WholePlan({ question }) {
   const { data, error } = useLoad(() => source.graph(question.run, []), [question.run, question.plan_digest]);
   return html`<section><h3>The whole plan</h3>

@@ -2,7 +2,7 @@
 
 function ToolsScreen({ parameters }) {
   const [text, setText] = useState('');
-  /** Whether the servers are asked again; their lists are read once. */
+  /** True if the servers are asked again; without it, their lists are read once. */
   const isFresh = useRef(false);
   const { data, error, busy, reload } = useLoad(() => source.tools(isFresh.current), []);
   const wanted = text.trim().toLowerCase();

@@ -68,7 +68,7 @@ impl PassphraseCheck {
     }
 
     /// Asks for the passphrase like [`confirm`](Self::confirm), without blocking. Dropping the future withdraws the question.
-    pub(super) async fn confirm_later(&self) -> Result<(), CommandError> {
+    pub(super) async fn confirm_async(&self) -> Result<(), CommandError> {
         if !self.is_pending() {
             return Ok(());
         }

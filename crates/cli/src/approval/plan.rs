@@ -19,13 +19,13 @@ use crate::system::terminal_input::{NoAnswer, ask_at_terminal};
 use crate::view::printer::Printer;
 use crate::view::text_report;
 
-/// The plan of a run, and everything that a person approves with it.
+/// The plan of a run, with the calls and choices that a person approves with it.
 struct ShownPlan {
     plan: CheckedPlan,
     consent: PlanConsent,
     /// The calls that wait.
     waiting: Vec<OpenCall>,
-    /// The choices that replace outcomes, one line each.
+    /// A line for each step whose outcome a person has set or skipped.
     choices: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn approve(
         shown.print(printer);
         return Ok(Exit::Success);
     }
-    shown.quote(printer);
+    shown.show(printer);
     let is_own = |digest: &String| shown.consent.starts_with(digest.as_str());
     if !arguments.digest.iter().all(is_own) {
         return Err(CommandError::new(format!(
@@ -117,7 +117,7 @@ impl ShownPlan {
     }
 
     /// Shows the plan to the person who approves it.
-    fn quote(&self, printer: Printer) {
+    fn show(&self, printer: Printer) {
         approver::show(&self.plan, printer);
         for line in &self.choices {
             printer.quote(line);

@@ -29,7 +29,8 @@ pub(crate) enum ReviewChoice {
 /// A function that reads a text and checks the plan in it.
 pub(crate) type TextChecker<'a> = dyn Fn(&str) -> (LoadedPlan, Option<CheckedPlan>) + Sync + 'a;
 
-/// Shows `plan`, whose text is `text`, and asks for a decision about it. `store` is the store of its run, whose decisions may require a passphrase.
+/// Shows `plan`, whose text is `text`, and asks for a decision about it. If `store`, the store of the run, has a passphrase, the decision to
+/// run requires it.
 pub(crate) async fn review(
     store: Option<&Store>,
     plan: &CheckedPlan,
@@ -93,7 +94,7 @@ pub(crate) fn changed_goal(goal: &str, plan: &str, change: &str) -> String {
 
 /// Asks for the passphrase that decisions require, if one is set.
 async fn confirm(store: Option<&Store>) -> Result<(), CommandError> {
-    PassphraseCheck::open(store)?.confirm_later().await
+    PassphraseCheck::open(store)?.confirm_async().await
 }
 
 /// Asks a question on the terminal; `None` if there is no answer. Dropping the future withdraws the question.

@@ -78,12 +78,13 @@ pub(crate) enum Command {
     ///
     /// Exit status: as `run`; also 2 if another process has leased the run.
     Resume(Box<ResumeArguments>),
-    /// Undo what a run did, in reverse order, by the undos of its steps and of the configuration.
+    /// Undo the calls of a run in reverse order.
     ///
-    /// The undos are a plan: it is checked, asks and is stored as any other, and `resume` continues it. What has no undo, and what may or
-    /// may not have happened, is printed before anything is called; then `--partial` undoes the rest. A call is never undone twice.
+    /// Steps and the configuration define the undo of a call. The undo calls form a plan: it is checked, approved and stored like any other,
+    /// and `resume` continues it. Calls without an undo, and calls with an unknown outcome, are printed before anything is called; with
+    /// `--partial`, the rest is undone. A call is never undone twice.
     ///
-    /// Exit status: as `run`; 0 also if there is nothing to undo, 3 also if something cannot be undone, without `--partial`.
+    /// Exit status: as `run`; 0 also if there is nothing to undo, 3 also if a call cannot be undone and `--partial` is not set.
     Revert(Box<RevertArguments>),
     /// List all calls that wait for a decision, of all runs, with their arguments.
     Waiting(WaitingArguments),
@@ -104,19 +105,19 @@ pub(crate) enum Command {
     Logs(LogsArguments),
     /// Watch a run in progress, even if another process drives it.
     ///
-    /// Shows its steps and calls in flight as `run` does, without what tools report while they work. Ctrl-C leaves the run as it is.
+    /// Shows its steps and calls in flight as `run` does, without the progress that tools report. Ctrl-C leaves the run as it is.
     ///
-    /// Exit status: that of the run, as of `run`; 130 if its process died, or after Ctrl-C.
+    /// Exit status: that of the run, as for `run`; 130 if its process died, or after Ctrl-C.
     #[command(visible_alias = "watch")]
     Attach(AttachArguments),
     /// Cancel a run in progress, even if another process drives it.
     ///
-    /// Its calls in flight are cancelled, and nothing new starts; `resume` continues it later. The command returns once the process is asked, or
-    /// once a run that no process drives is cancelled.
+    /// Its calls in flight are cancelled, and nothing new starts; `resume` continues it later. The command stores a
+    /// request for the process that drives the run, and does not wait for it. A run that no process drives is cancelled at once.
     ///
-    /// Exit status: 0 asked or cancelled, 2 the run has ended.
+    /// Exit status: 0 requested or cancelled, 2 the run has ended.
     Cancel(CancelArguments),
-    /// Replay a run from its journal without any calls, and verify that it decides the same.
+    /// Replay a run from its journal without any calls, and compare its decisions.
     ///
     /// Exit status: 0 same decisions, 1 different decisions or not comparable, 2 usage.
     Replay(ReplayArguments),

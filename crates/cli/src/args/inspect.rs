@@ -23,7 +23,7 @@ pub(crate) struct CheckArguments {
     /// Further plans. The exit status is the highest of all.
     #[arg(value_name = "PLAN", help_heading = OPTIONS, index = 2, conflicts_with = "saved")]
     pub(crate) more: Vec<PathBuf>,
-    /// Check all stored plans, the newest version of each, in place of one. Their inputs are given when they run.
+    /// Check the newest version of each stored plan instead of PLAN. Their inputs have no values until they run.
     #[arg(help_heading = OPTIONS, long, conflicts_with_all = ["plan", "dialect", "vars", "vars_file"])]
     pub(crate) saved: bool,
     #[command(flatten)]

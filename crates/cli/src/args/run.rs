@@ -34,7 +34,7 @@ pub(crate) struct ApproveArguments {
     /// of each.
     #[arg(help_heading = OPTIONS, long, value_name = "DIGEST", value_parser = digest)]
     pub(crate) digest: Vec<String>,
-    /// Approve the whole plan of the run: the calls that wait, and every later call. `--digest` is the digest of the plan then.
+    /// Approve the whole plan of the run: the calls that wait, and every later call. With it, `--digest` is the digest of the plan.
     #[arg(help_heading = OPTIONS, long, conflicts_with_all = ["args", "format", "steps"])]
     pub(crate) plan: bool,
     /// Print the calls with all of their arguments and their digests, and decide nothing.
@@ -89,7 +89,7 @@ pub(crate) struct ResumeArguments {
     /// The run: its id, or the beginning of it; `last` or `@1` for the newest run of this project, `@2` for the one before. Default: `@1`.
     #[arg(value_name = "RUN", help_heading = OPTIONS)]
     pub(crate) run: Option<String>,
-    /// Call the tool of this step again, though it may have been called before. Several steps are separated by commas; `all` stands for
+    /// Call the tool of this step again, even if it may have been called before. Several steps are separated by commas; `all` stands for
     /// all steps with a call whose outcome is unknown.
     #[arg(help_heading = OPTIONS, long, value_name = "STEP")]
     pub(crate) retry: Vec<String>,
@@ -105,19 +105,19 @@ pub(crate) struct ResumeArguments {
     /// A plan that replaces the current one: finished steps keep their results unless it changes them or their inputs.
     #[arg(help_heading = OPTIONS, long, value_name = "FILE")]
     pub(crate) plan: Option<PathBuf>,
-    /// Keep the result of this finished step, although that plan changes its inputs.
+    /// Keep the result of this finished step, even if the plan of `--plan` changes its inputs.
     #[arg(help_heading = OPTIONS, long, value_name = "STEP", requires = "plan")]
     pub(crate) keep: Vec<String>,
-    /// The dialect of that plan; default: detected.
+    /// The dialect of the plan of `--plan`; default: detected.
     #[arg(help_heading = OPTIONS, long, value_name = "DIALECT", value_parser = dialect_names(), requires = "plan")]
     pub(crate) dialect: Option<String>,
-    /// A folder of plans that steps of that plan may run by name: `DIR/NAME.json`.
+    /// A folder of plans that steps of the plan of `--plan` may run by name: `DIR/NAME.json`.
     #[arg(help_heading = OPTIONS, long, value_name = "DIR", requires = "plan")]
     pub(crate) library: Option<PathBuf>,
     /// Kill the servers that an earlier process of the run has left running.
     #[arg(help_heading = OPTIONS, long)]
     pub(crate) kill_servers: bool,
-    /// An input, such as a secret one, which no run stores; VALUE is parsed as JSON, or else taken as text.
+    /// An input; secret ones must be passed again, because no run stores them. VALUE is parsed as JSON, or else taken as text.
     #[arg(help_heading = OPTIONS, long = "var", value_name = "NAME=VALUE")]
     pub(crate) vars: Vec<String>,
     #[command(flatten)]
@@ -154,7 +154,7 @@ pub(crate) struct RevertArguments {
     /// The run: its id, or the beginning of it; `last` or `@1` for the newest run of this project, `@2` for the one before.
     #[arg(value_name = "RUN", help_heading = OPTIONS)]
     pub(crate) run: String,
-    /// Undo only the calls that ended since the first one of this step ended, that one included.
+    /// Undo only the call of this step that ended first, and the calls that ended after it.
     #[arg(help_heading = OPTIONS, long, value_name = "STEP")]
     pub(crate) from: Option<String>,
     /// Undo the rest if some calls have no undo, or may or may not have happened.
@@ -225,7 +225,7 @@ pub(crate) struct RunsArguments {
     /// Maximum number of runs, the newest ones.
     #[arg(help_heading = OPTIONS, long, value_name = "N")]
     pub(crate) limit: Option<usize>,
-    /// List the runs again whenever the list changes, until Ctrl-C; without a terminal, the changed runs alone.
+    /// List the runs again whenever the list changes, until Ctrl-C; without a terminal, list only the changed runs.
     #[arg(help_heading = OPTIONS, long)]
     pub(crate) watch: bool,
     /// Output format. With `--watch`, each JSON document is a line.
@@ -238,7 +238,7 @@ pub(crate) struct RunsArguments {
 /// The status of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RunStateArgument {
-    /// Every step that had to run did.
+    /// Every step that had to run succeeded.
     Succeeded,
     /// A step failed.
     Failed,
@@ -306,7 +306,7 @@ pub(crate) struct ReplayArguments {
 /// `diff`
 #[derive(Args, Clone, Debug)]
 pub(crate) struct DiffArguments {
-    /// The first run, or the file of the first plan. A run is its id, or the beginning of it, or a position such as `@2`, the default: the run before the newest of this project.
+    /// The first run, or the file of the first plan. A run is given by its id, the beginning of its id, or a position such as `@2`. Default: `@2`, the run before the newest one of this project.
     #[arg(value_name = "RUN", help_heading = OPTIONS)]
     pub(crate) before: Option<String>,
     /// The second run, or the file of the second plan. Default: `@1`, the newest.

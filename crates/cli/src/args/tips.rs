@@ -5,8 +5,8 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use planwright::dialects::document::nearest;
 
-/// Words that people try for a command, beside its name and its aliases.
-const HABITS: &[(&str, &str)] = &[
+/// Names of commands in other programs, each with the command here.
+const COMMAND_SYNONYMS: &[(&str, &str)] = &[
     ("abort", "cancel"),
     ("continue", "resume"),
     ("describe", "show"),
@@ -34,8 +34,8 @@ const HABITS: &[(&str, &str)] = &[
     ("verify", "check"),
 ];
 
-/// Options that people try, each with the option that has the intended effect, if the command has one.
-const OPTION_HABITS: &[(&str, &str)] = &[
+/// Options of other programs, each with the option that has the intended effect, if the command has it.
+const OPTION_SYNONYMS: &[(&str, &str)] = &[
     ("concurrency", "max-parallel"),
     ("input", "var"),
     ("inputs", "var"),
@@ -50,10 +50,10 @@ const OPTION_HABITS: &[(&str, &str)] = &[
 /// Options of `run` that people try in order to begin in the middle of a plan.
 const FROM_STEP: &[&str] = &["from-step", "only", "start-at", "start-from", "step"];
 
-/// The way to repeat a part of a run.
+/// The tip for the options in [`FROM_STEP`].
 const RETRY_TIP: &str = "`planwright resume RUN --retry STEP` calls a step of a stored run again; finished steps stay finished";
 
-/// Replaces the suggestion for an unknown command or option by a better one, which also knows the names in other programs.
+/// Replaces the suggestion for an unknown command or option by a better one, which takes the names in other programs into account.
 /// `words` is the command line.
 pub(super) fn with_tip(mut error: clap::Error, words: &[String], command: &Command) -> clap::Error {
     let first = words.iter().find(|word| !word.starts_with('-'));
@@ -66,7 +66,7 @@ pub(super) fn with_tip(mut error: clap::Error, words: &[String], command: &Comma
             let Some(word) = text(ContextKind::InvalidSubcommand) else {
                 return error;
             };
-            // The commands below another one have their own.
+            // For an unknown subcommand of a command, the suggestion of clap is kept.
             if first != Some(&word) {
                 return error;
             }
@@ -74,13 +74,13 @@ pub(super) fn with_tip(mut error: clap::Error, words: &[String], command: &Comma
             if word == "version" {
                 let version = ContextValue::String("--version".to_owned());
                 error.insert(ContextKind::SuggestedArg, version);
-            } else if let Some(name) = meant(&word, command) {
+            } else if let Some(name) = intended_command(&word, command) {
                 let names = ContextValue::Strings(vec![name]);
                 error.insert(ContextKind::SuggestedSubcommand, names);
             }
         }
         ErrorKind::UnknownArgument => {
-            // The option of another command, before the command.
+            // The option belongs to a subcommand but stands before it; clap says so.
             if error.get(ContextKind::SuggestedSubcommand).is_some() {
                 return error;
             }
@@ -88,14 +88,14 @@ pub(super) fn with_tip(mut error: clap::Error, words: &[String], command: &Comma
             let option = option
                 .as_deref()
                 .and_then(|option| option.strip_prefix("--"));
-            let (Some(option), Some(command)) = (option, called(words, command)) else {
+            let (Some(option), Some(command)) = (option, invoked_command(words, command)) else {
                 return error;
             };
             if command.get_name() == "run" && FROM_STEP.contains(&option) {
                 error.remove(ContextKind::SuggestedArg);
                 let tip = ContextValue::StyledStrs(vec![StyledStr::from(RETRY_TIP)]);
                 error.insert(ContextKind::Suggested, tip);
-            } else if let Some(meant) = meant_option(option, command) {
+            } else if let Some(meant) = intended_option(option, command) {
                 error.remove(ContextKind::Suggested);
                 let meant = ContextValue::String(format!("--{meant}"));
                 error.insert(ContextKind::SuggestedArg, meant);
@@ -107,7 +107,7 @@ pub(super) fn with_tip(mut error: clap::Error, words: &[String], command: &Comma
 }
 
 /// Returns the innermost command that the words name.
-fn called<'a>(words: &[String], command: &'a Command) -> Option<&'a Command> {
+fn invoked_command<'a>(words: &[String], command: &'a Command) -> Option<&'a Command> {
     let mut words = words.iter().filter(|word| !word.starts_with('-'));
     let command = command.find_subcommand(words.next()?)?;
     let inner = words.next().and_then(|word| command.find_subcommand(word));
@@ -115,9 +115,11 @@ fn called<'a>(words: &[String], command: &'a Command) -> Option<&'a Command> {
 }
 
 /// Returns the command that an unknown word probably means.
-fn meant(word: &str, command: &Command) -> Option<String> {
-    let habit = HABITS.iter().find(|(habit, _)| *habit == word);
-    if let Some((_, name)) = habit {
+fn intended_command(word: &str, command: &Command) -> Option<String> {
+    let synonym = COMMAND_SYNONYMS
+        .iter()
+        .find(|(synonym, _)| *synonym == word);
+    if let Some((_, name)) = synonym {
         return Some((*name).to_owned());
     }
     let commands = command.get_subcommands();
@@ -131,7 +133,7 @@ fn meant(word: &str, command: &Command) -> Option<String> {
 }
 
 /// Returns the option of `command` that an unknown one probably means, without its dashes.
-fn meant_option(option: &str, command: &Command) -> Option<String> {
+fn intended_option(option: &str, command: &Command) -> Option<String> {
     let names = command.get_arguments().filter(|known| !known.is_hide_set());
     let names: Vec<&str> = names
         .filter_map(clap::Arg::get_long_and_visible_aliases)
@@ -143,10 +145,10 @@ fn meant_option(option: &str, command: &Command) -> Option<String> {
             .next()
             .is_some_and(|name| names.contains(&name))
     };
-    let habit = OPTION_HABITS
+    let synonym = OPTION_SYNONYMS
         .iter()
-        .find(|(habit, meant)| *habit == option && has(meant));
-    if let Some((_, meant)) = habit {
+        .find(|(synonym, meant)| *synonym == option && has(meant));
+    if let Some((_, meant)) = synonym {
         return Some((*meant).to_owned());
     }
     let near = nearest(option, names.iter().copied());
@@ -174,18 +176,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn habits_are_no_commands_and_lead_to_some() {
+    fn synonyms_are_no_commands_and_suggest_one() {
         let command = Arguments::command();
-        for (habit, meant) in HABITS {
-            assert!(command.find_subcommand(habit).is_none(), "{habit}");
+        for (synonym, meant) in COMMAND_SYNONYMS {
+            assert!(command.find_subcommand(synonym).is_none(), "{synonym}");
             let name = meant.split(' ').next().unwrap();
             let found = command.find_subcommand(name).unwrap();
-            assert_eq!(found.get_name(), name, "{habit}");
+            assert_eq!(found.get_name(), name, "{synonym}");
         }
     }
 
     #[test]
-    fn misspelt_commands_lead_to_the_right_one() {
+    fn misspelt_commands_suggest_the_intended_one() {
         let command = Arguments::command();
         for (word, expected) in [
             ("rnu", Some("run")),
@@ -199,7 +201,11 @@ mod tests {
             ("pending", Some("waiting")),
             ("frobnicate", None),
         ] {
-            assert_eq!(meant(word, &command).as_deref(), expected, "{word}");
+            assert_eq!(
+                intended_command(word, &command).as_deref(),
+                expected,
+                "{word}"
+            );
         }
         for (alias, name) in [
             ("validate", "check"),
@@ -215,24 +221,24 @@ mod tests {
     }
 
     #[test]
-    fn habits_of_options_lead_to_options() {
+    fn synonyms_of_options_suggest_an_option() {
         let command = Arguments::command();
-        for (habit, _) in OPTION_HABITS {
+        for (synonym, _) in OPTION_SYNONYMS {
             let mut commands = command.get_subcommands();
-            let leads = commands.any(|command| meant_option(habit, command).is_some());
-            assert!(leads, "{habit}");
+            let leads = commands.any(|command| intended_option(synonym, command).is_some());
+            assert!(leads, "{synonym}");
         }
     }
 
     fn check_option(name: &str, option: &str, expected: Option<&str>) {
         let command = Arguments::command();
         let command = command.find_subcommand(name).unwrap();
-        let meant = meant_option(option, command);
+        let meant = intended_option(option, command);
         assert_eq!(meant.as_deref(), expected, "{name} --{option}");
     }
 
     #[test]
-    fn unknown_options_lead_to_the_ones_that_are_meant() {
+    fn unknown_options_suggest_the_intended_one() {
         check_option("create", "base-url", Some("model-base-url"));
         check_option("run", "server", Some("servers"));
         check_option("run", "output-format", Some("format"));

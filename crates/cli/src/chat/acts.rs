@@ -77,7 +77,7 @@ pub(super) async fn run_turn(
     };
     let outcome = tokio::select! {
         biased;
-        () = context.interrupted(signals) => None,
+        () = context.wait_for_interruption(signals) => None,
         outcome = agent.resume(state) => Some(outcome),
     };
     // After a signal, the listener's last stored state is the conversation.

@@ -116,9 +116,11 @@ impl<'a> ChatContext<'a> {
     }
 
     /// Waits until a person has interrupted the turn and its runs have ended.
-    pub(super) async fn interrupted(&self, signals: &mut Signals) {
+    pub(super) async fn wait_for_interruption(&self, signals: &mut Signals) {
         let limit = self.arguments.drain.limit;
-        self.runs.interrupted(signals, limit, self.printer).await;
+        self.runs
+            .wait_for_interruption(signals, limit, self.printer)
+            .await;
     }
 
     /// Returns true if the conversation is stored.
@@ -157,7 +159,7 @@ impl<'a> ChatContext<'a> {
 
     /// Records that the model sees the result of a run.
     pub(super) fn expose(&self, plan: &CheckedPlan, summary: &RunSummary) {
-        // The texts of errors are untrusted. Those that the plan handles are shown as well.
+        // Error texts are untrusted, and the model sees them even if the plan handles the errors.
         let is_failed = summary.status != RunStatus::Succeeded || summary.has_error_texts();
         let flow = summary.flow.as_ref().or(plan.flow());
         if is_failed || flow.is_none_or(|flow| flow.exposes) {
@@ -165,7 +167,7 @@ impl<'a> ChatContext<'a> {
         }
     }
 
-    /// Runs a plan to its end, stored as every run is.
+    /// Runs a plan to its end. The run is stored if the plan calls tools and the conversation has a store.
     pub(super) async fn run(
         &self,
         id: &RunId,
@@ -205,7 +207,7 @@ impl<'a> ChatContext<'a> {
         overrides.options(self.config)
     }
 
-    /// Returns the summary of an earlier run after it was resumed; `None` if it never started.
+    /// Resumes an earlier run and returns its summary; `None` if it never started.
     pub(super) async fn resume(&self, id: &RunId) -> Result<Option<RunSummary>, CommandError> {
         let Some(store) = &self.store else {
             return Ok(None);
@@ -304,7 +306,7 @@ impl<'a> ChatContext<'a> {
         Ok(summary)
     }
 
-    /// The service that all runs of the conversation go through. Their calls are counted together.
+    /// Returns the service of all runs of the conversation, which counts their calls together.
     pub(super) fn service(&self) -> Planwright {
         let service = self.toolbox.service(self.config, &self.telemetry);
         service.with_tools(Tools {
@@ -322,7 +324,7 @@ impl<'a> ChatContext<'a> {
         approver(&self.consent(), subject, self.printer)
     }
 
-    /// Returns the rules of consent to single calls. Whole plans were approved before; the remaining calls are asked about.
+    /// Returns the consent policy for single calls: with `--approve plan`, calls outside of approved plans are asked about.
     fn consent(&self) -> ConsentArguments {
         let mut consent = self.arguments.consent.clone();
         if matches!(consent.approve, Approve::Plan(_)) {
@@ -414,13 +416,13 @@ impl ChatOutput {
         }
     }
 
-    /// Prints an intermediate message of the model.
-    pub(super) fn aside(&self, words: &str) {
+    /// Prints a message of the model that comes with tool calls.
+    pub(super) fn intermediate_message(&self, words: &str) {
         self.event("said", [("text", Value::from(words))]);
         self.printer.quote(words.trim_end());
     }
 
-    /// Prints a call of the model that was answered.
+    /// Prints a call of the model that has a result.
     pub(super) fn print_call(
         &self,
         name: &str,

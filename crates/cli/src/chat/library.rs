@@ -1,4 +1,4 @@
-//! The plans and tools that the model of a conversation may call: plans of a folder (`--library`), and tools with the limit on calls.
+//! The plans of `--library` that the model of a conversation may call, and the limit on the calls of the conversation.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -19,7 +19,7 @@ use crate::error::CommandError;
 /// The plans of a folder.
 #[derive(Debug, Default)]
 pub(super) struct ChatLibrary {
-    /// The plans that the model knows. Solutions are checked against them.
+    /// The parsed plans, against which solutions are checked.
     pub(super) library: Library,
     texts: BTreeMap<String, String>,
 }
@@ -57,7 +57,7 @@ impl ChatLibrary {
         Ok(chat_library)
     }
 
-    /// Adds the plans that a plan calls.
+    /// Resolves the plans that `loaded` calls by name.
     pub(super) fn add_to(&self, loaded: LoadedPlan) -> LoadedPlan {
         if self.texts.is_empty() {
             return loaded;
@@ -71,7 +71,7 @@ impl ChatLibrary {
     }
 }
 
-/// Tools whose calls are counted over all runs of a conversation.
+/// A tool backend that counts the calls of all runs of a conversation.
 #[derive(Clone)]
 pub(crate) struct CallCounter {
     tools: Backends,
@@ -80,7 +80,7 @@ pub(crate) struct CallCounter {
 }
 
 impl CallCounter {
-    /// A backend that makes at most `limit` calls of `tools`, including `made` earlier ones.
+    /// Creates a backend that makes at most `limit` calls of `tools`, including `made` earlier ones.
     pub(crate) fn new(tools: Backends, limit: Option<u64>, made: u64) -> Self {
         Self {
             tools,

@@ -95,7 +95,7 @@ pub(super) async fn carry_out(
     };
     let exit = tokio::select! {
         biased;
-        () = context.interrupted(signals) => Ok(Exit::Interrupted),
+        () = context.wait_for_interruption(signals) => Ok(Exit::Interrupted),
         // The run may have ended because the person has interrupted it.
         exit = calling.carry_out(command) => exit.map(|exit| {
             if context.runs.is_interrupted() { Exit::Interrupted } else { exit }

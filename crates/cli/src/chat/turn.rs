@@ -26,7 +26,7 @@ use super::turn_runs::RunGuard;
 use crate::approval::approver::ApprovalSubject;
 use crate::args::RunFormat;
 use crate::error::{CommandError, Exit};
-use crate::planning::create::RunAhead;
+use crate::planning::create::EarlyRunServices;
 use crate::planning::dates::PlanningDay;
 use crate::planning::progress::{self, Waiting};
 use crate::run::early_run::{EarlyRunStore, in_vain};
@@ -180,7 +180,7 @@ async fn rounds(
             });
         }
         if !is_shown && !reply.text.trim().is_empty() {
-            context.shown.aside(&reply.text);
+            context.shown.intermediate_message(&reply.text);
         }
         // Calls in flight are stored, so that a resumed conversation knows them after a crash.
         save(context, chat)?;
@@ -225,8 +225,8 @@ async fn call(
     });
     let is_interrupted = tokio::select! {
         biased;
-        () = context.interrupted(signals) => true,
-        // The runs may have ended because the person has interrupted them.
+        () = context.wait_for_interruption(signals) => true,
+        // All calls may have ended because the person interrupted their runs.
         _ = join_all(all) => context.runs.is_interrupted(),
     };
     chat.usage += calling
@@ -316,7 +316,7 @@ struct ModelAnswer {
     pub(crate) is_shown: bool,
 }
 
-/// Asks the model. On a terminal its words are shown as they come.
+/// Asks the model. On a terminal, the reply is printed while it arrives.
 async fn ask(context: &ChatContext<'_>, mut request: ModelRequest) -> ModelAnswer {
     let name = context.model.name();
     let mut words = WordPrinter {
@@ -355,7 +355,7 @@ struct WordPrinter {
 
 impl WordPrinter {
     fn show(&mut self, text: &str) {
-        // Blank lines before the first word are not an answer yet.
+        // Leading blank lines are dropped, so that the progress line stays until the first word.
         let text = match self.last {
             Some(_) => text,
             None => text.trim_start(),
@@ -429,7 +429,7 @@ impl CallHandler<'_> {
             in_progress: None,
         };
         let mut on_event = |event: StreamEvent<'_>| listener.on_event(event);
-        let ahead = RunAhead {
+        let early_run = EarlyRunServices {
             launcher: &launcher,
             run: &run,
             storage: &run_store,
@@ -437,7 +437,11 @@ impl CallHandler<'_> {
         };
         let streamed = self
             .requirements(goal)?
-            .run(context.model.as_ref(), &context.arguments.planning, ahead)
+            .run(
+                context.model.as_ref(),
+                &context.arguments.planning,
+                early_run,
+            )
             .await;
         let id = listener.end();
         let StreamOutcome {
@@ -461,7 +465,7 @@ impl CallHandler<'_> {
                 context.expose(&plan.checked, &summary);
                 self.outcome_of(&id, &summary)
             }
-            // The plan asks to be shown without a run.
+            // A plan whose `mode` is not `run` is only shown.
             (_, _, Some(plan)) => self.describe_plan(&self.add(goal, plan.text.clone())),
             (_, _, None) => {
                 run_store.left(false, context.printer);

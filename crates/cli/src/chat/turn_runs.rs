@@ -24,7 +24,7 @@ pub(super) struct TurnRuns {
 #[derive(Default)]
 struct TurnState {
     runs: IndexMap<u64, Canceller>,
-    /// The time in which calls in flight may end; `None` unless a person has interrupted the turn.
+    /// The grace period of calls in flight; `None` unless a person has interrupted the turn.
     interrupted: Option<Duration>,
 }
 
@@ -54,7 +54,7 @@ impl TurnRuns {
 
     /// Waits until a person has interrupted the turn and its runs have ended. The first signal drains the runs; after the second one, this
     /// returns without waiting for them.
-    pub(super) async fn interrupted(
+    pub(super) async fn wait_for_interruption(
         &self,
         signals: &mut Signals,
         limit: Duration,
@@ -81,7 +81,7 @@ impl TurnRuns {
                     ));
                     state.runs.values().for_each(|run| run.drain(limit));
                 }
-                // The turn is dropped, and its runs with it.
+                // The caller then drops the turn, which cancels its runs.
                 Reaction::Cancel | Reaction::Leave => return,
             }
         }
@@ -92,7 +92,8 @@ impl TurnRuns {
         self.lock().interrupted.is_some()
     }
 
-    /// Never returns if a person has interrupted the turn: its future is dropped once its runs have ended.
+    /// Returns at once, or never if a person has interrupted the turn: then no further run may start, and the caller is dropped once the
+    /// runs in progress have ended.
     pub(super) async fn halt_if_interrupted(&self) {
         if self.is_interrupted() {
             std::future::pending::<()>().await;

@@ -23,7 +23,7 @@ pub(crate) async fn lsp(arguments: &LspArguments, printer: Printer) -> Result<Ex
     let (sender, tools) = crossbeam_channel::unbounded();
     let mut server = tokio::task::spawn_blocking(move || {
         let served = planwright_lsp::serve(&connection, &tools);
-        // The threads end with the last sender.
+        // The IO threads end once the last sender is dropped, which is in `connection`.
         drop(connection);
         served
     });
@@ -45,14 +45,14 @@ async fn follow_tools(
     printer: Printer,
 ) -> Result<std::convert::Infallible, CommandError> {
     loop {
-        // The state is read first, so that no change is missed.
+        // The state of the files is read before the tools, so that no change in between is missed.
         let read = states(arguments)?;
         match open(arguments, printer).await {
             Ok(tools) => {
-                // Without a receiver, the server has ended, and this future with it.
+                // If the receiver is gone, the server has ended, so this future is dropped.
                 let _ = sender.send(Arc::new(tools));
             }
-            // A file that cannot be read is mended in the same editor.
+            // A broken file is no reason to end: the user may be editing it, and a change of it is noticed.
             Err(error) => printer.error(&error),
         }
         changed(&read, || states(arguments)).await?;

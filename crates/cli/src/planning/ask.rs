@@ -1,4 +1,4 @@
-//! `planwright ask QUESTION`: a model writes a plan, the plan runs, statistics are computed, a model summarizes them. With `--stream`, the
+//! `planwright ask QUESTION`: a model writes a plan, the plan runs, and a model summarizes statistics of the results. With `--stream`, the
 //! plan runs while it is written.
 
 use std::path::Path;
@@ -96,7 +96,7 @@ pub(crate) async fn command(
     }
 }
 
-/// A question.
+/// The services and settings for one question.
 pub(super) struct AskSession<'a> {
     pub(super) arguments: &'a AskArguments,
     pub(super) config: &'a Config,
@@ -110,7 +110,7 @@ pub(super) struct AskSession<'a> {
 pub(crate) enum AskOutcome {
     /// The plan ran.
     CompletedRun(Box<CompletedRun>),
-    /// There is no answer, and the reason was reported.
+    /// No answer; the reason was reported.
     Nothing(Exit),
 }
 
@@ -208,7 +208,7 @@ impl AskSession<'_> {
         (loaded, plan)
     }
 
-    /// Asks a person about the plan, if that is required.
+    /// Lets a person review or approve the plan, if the arguments require it.
     async fn approve(&self, text: &str) -> Result<PlanReview, CommandError> {
         let refused = Ok(PlanReview::Refused(Exit::Rejected));
         // The plan was checked against the same tools before.
@@ -288,7 +288,7 @@ impl AskSession<'_> {
         let segment = session.first_segment(&self.arguments.tools, options, approved)?;
         let options = segment.options.clone();
         let mut ended = Box::pin(session.run(segment, signals)).await?;
-        // A person who has interrupted the run decides what follows.
+        // After an interruption, the person decides whether to revert.
         if let Some(ended) = &mut ended
             && session.wants_revert(&ended.summary)
             && !signals.has_received()
@@ -343,7 +343,7 @@ impl AskSession<'_> {
         Ok(options)
     }
 
-    /// The session of the run, with the model that may revise its plan.
+    /// Creates the session of the run, with the model that may revise the plan.
     pub(super) fn session<'c>(
         &'c self,
         id: &'c RunId,
@@ -378,12 +378,12 @@ impl AskSession<'_> {
         })
     }
 
-    /// The largest number of bytes that is shown of one value.
+    /// Returns the maximum number of bytes that are shown of one value.
     pub(super) fn max_output(&self) -> Option<u64> {
         self.arguments.guards.max_output(self.config)
     }
 
-    /// A created plan as it is read and stored.
+    /// Parses a created plan, in the form in which it is stored.
     pub(super) fn loaded(text: &str) -> LoadedPlan {
         created(SOURCE, text)
     }

@@ -13,7 +13,7 @@ use planwright::telemetry::Telemetry;
 use planwright_store::Store;
 
 use super::ask::{AskOutcome, AskSession, CompletedRun, SOURCE};
-use super::create::{self, PlanRequirements, RunAhead};
+use super::create::{self, EarlyRunServices, PlanRequirements};
 use super::progress;
 use crate::approval::approver::{ApprovalSubject, approver};
 use crate::error::{CommandError, Exit};
@@ -162,7 +162,7 @@ impl AskSession<'_> {
         let streaming = requirements.run(
             self.model.as_ref(),
             &self.arguments.planning,
-            RunAhead {
+            EarlyRunServices {
                 launcher,
                 run: run_store.id,
                 storage: run_store,

@@ -61,7 +61,7 @@ pub(crate) async fn command(
     } else {
         Some(store::open(&arguments.store, printer)?)
     };
-    // Plans are only checked here, so no model reads any text.
+    // This command runs no plan, so `extract` steps are checked without a model that extracts.
     toolbox.catalog.add_extraction();
     toolbox.apply_config(&config, pins.as_ref(), printer)?;
     if let Some(note) = toolbox.note_without_source() {
@@ -112,7 +112,7 @@ pub(crate) async fn command(
         Some(text) => deliver(text, arguments, printer),
         None => Ok(()),
     };
-    // A plan that cannot be stored is shown nevertheless, because it was paid for.
+    // A plan that cannot be stored is still shown, because the request was paid for.
     let is_shown = arguments.output.is_none() || delivered.is_err();
     match (arguments.format, &text) {
         (Format::Json, _) => output::json(&report, RunFormat::Json, printer)?,
@@ -122,7 +122,7 @@ pub(crate) async fn command(
     delivered.map(|()| exit)
 }
 
-/// Writes the plan to the requested place.
+/// Writes the plan to the requested file, and stores it under the requested name.
 fn deliver(text: &str, arguments: &CreateArguments, printer: Printer) -> Result<(), CommandError> {
     if let Some(file) = &arguments.output {
         text_file::write(text, file, arguments.force)?;
@@ -184,14 +184,14 @@ fn cached(
     Ok(sound.map(|_| text))
 }
 
-/// Returns the dialect of the model: from the arguments, else from the configuration.
+/// Returns the dialect in which the model writes plans: from the arguments, else from the configuration.
 fn dialect(known: &Known, config: &Config) -> PlanDialect {
     let configured = config.model().dialect;
     known.dialect.or(configured).unwrap_or_default()
 }
 
-/// The parts that run a plan while the model is still writing it.
-pub(crate) struct RunAhead<'a> {
+/// The services that run a plan while the model is still writing it.
+pub(crate) struct EarlyRunServices<'a> {
     pub(crate) launcher: &'a dyn RunLauncher,
     /// The run's id.
     pub(crate) run: &'a RunId,
@@ -239,7 +239,7 @@ impl<'a> PlanRequirements<'a> {
         }
     }
 
-    /// Returns the same requirements for another wording of the goal. The day and the phrases of time stay those of the first one.
+    /// Returns the same requirements for another wording of the goal, with the day and the date phrases of the first wording.
     pub(crate) fn with_goal<'b>(&self, goal: &'b str) -> PlanRequirements<'b>
     where
         'a: 'b,
@@ -278,16 +278,16 @@ impl<'a> PlanRequirements<'a> {
         &self,
         model: &dyn Model,
         arguments: &PlanningArguments,
-        ahead: RunAhead<'_>,
+        early_run: EarlyRunServices<'_>,
     ) -> StreamOutcome {
         let estimate = |plan: &CheckedPlan| self.estimate(plan);
         let settings = self.settings(arguments);
         let streaming = StreamRequest {
             creation: self.creation(model, &settings, &estimate),
-            launcher: ahead.launcher,
-            run: ahead.run.clone(),
-            storage: Some(ahead.storage),
-            listener: ahead.listener,
+            launcher: early_run.launcher,
+            run: early_run.run.clone(),
+            storage: Some(early_run.storage),
+            listener: early_run.listener,
         };
         stream(streaming).await
     }

@@ -1,4 +1,4 @@
-//! The facts that accompany a question: its time, its phrases of time, the memory and the state to fill; and `planwright dates PHRASE`.
+//! The context of a request to a model: the time, the date phrases, the memory and the state schema; and `planwright dates PHRASE`.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::system::{environment, text_file};
 use crate::view::output;
 use crate::view::printer::Printer;
 
-/// The days, as programs read them.
+/// The document of `--format json`: the first day and the last day.
 #[derive(Serialize)]
 struct Dates {
     from: String,
@@ -48,7 +48,7 @@ pub(crate) fn dates(arguments: &DatesArguments, printer: Printer) -> Result<Exit
     Ok(Exit::Success)
 }
 
-/// The time to which phrases of time refer.
+/// Returns the time to which date phrases are relative.
 pub(crate) fn now(arguments: &TimeArguments, config: &Config) -> Result<Now, CommandError> {
     let zone = zone(arguments)?;
     let now = match &arguments.now {
@@ -76,7 +76,7 @@ pub(crate) fn calendar(config: &Config) -> Calendar {
     }
 }
 
-/// Returns the time zone of the days.
+/// Returns the time zone that dates are in.
 pub(crate) fn zone(arguments: &TimeArguments) -> Result<Zone, CommandError> {
     match &arguments.tz {
         Some(name) => Zone::named(name).map_err(refused),
@@ -96,7 +96,7 @@ fn refused(error: TimeError) -> CommandError {
 pub(crate) const SCHEMA_FORM: &str =
     "write it as a JSON Schema: {\"type\": \"object\", \"properties\": {NAME: {…}}}";
 
-/// The facts that accompany a goal.
+/// The context of a goal: the files and settings that the arguments name.
 #[derive(Debug)]
 pub(crate) struct Known {
     pub(super) now: Now,
@@ -148,12 +148,12 @@ impl Known {
 }
 
 impl Known {
-    /// The day, and the meanings of the phrases of time in `text`.
+    /// Returns the current day, and the meanings of the date phrases in `text`.
     pub(crate) fn day(&self, text: &str) -> PlanningDay {
         PlanningDay::of(text, &self.now, &self.now)
     }
 
-    /// Reports the phrases of time whose meaning is left to the model.
+    /// Prints a warning for each date phrase that cannot be resolved, so the model interprets it.
     pub(crate) fn mention_unclear_times(&self, goal: &str, printer: Printer) {
         for mention in find(goal, &self.now) {
             if let Err(error) = mention.meaning {
@@ -163,7 +163,7 @@ impl Known {
     }
 }
 
-/// The date and the phrases of time of a question, for a model.
+/// The current date and the resolved date phrases of a question, for the prompt of a model.
 #[derive(Clone, Debug)]
 pub(crate) struct PlanningDay {
     today: String,
@@ -171,7 +171,7 @@ pub(crate) struct PlanningDay {
 }
 
 impl PlanningDay {
-    /// The day of `now`, and the meanings of the phrases of time in `text`, which was written at the moment `asked`.
+    /// Creates the day of `now` with the date phrases of `text`, which are relative to `asked`, the moment at which it was written.
     pub(crate) fn of(text: &str, asked: &Now, now: &Now) -> Self {
         Self {
             today: now.to_string(),

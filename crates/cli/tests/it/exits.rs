@@ -231,7 +231,7 @@ fn a_gateway_that_would_serve_nothing_is_refused() {
     serve("--mode plain --workspace .", &plain("--workspace"));
     serve("--mode search --with-plans", &search("--with-plans"));
     serve("--mode search --face agentle", &search("--face"));
-    // What plans can call is served.
+    // Tools that plans can call are served in all these modes.
     for more in [
         "--mode plain --with-plans",
         "--mode plain --face agentle",
@@ -464,7 +464,7 @@ fn a_secret_is_shown_nowhere() {
     let native = r#"{"name": "p", "inputs": {"token": {"writeOnly": true}},
         "steps": [{"id": "a", "tool": "ok", "args": {"auth": "Bearer ${inputs.token}", "bare": "${inputs.token}"}},
                   {"id": "b", "tool": "ok", "args": {"again": "${a.auth}"}}]}"#;
-    // What the inputs are meant to hold says it as well, of what is given and of what the plan says it holds.
+    // In `acts`, the input schema marks secrets, too: in the inputs that are passed, and in those that the plan contains.
     let acts = r#"{"context": [
             {"type": "input", "schema": {"type": "object", "properties": {"token": {"writeOnly": true}, "pin": {"format": "password"}}}},
             {"type": "input", "pin": "s3cr3t-p1n"}],

@@ -57,7 +57,7 @@ fn a_run_that_used_up_its_budget_goes_on_with_a_larger_one() {
     let first = report(&run(folder.path(), &with(&RUN, &["--max-calls", "1"]), 1));
     assert_eq!(first["steps"][1]["error"]["data"]["set_in"], "--max-calls");
     let id = first["run"].as_str().unwrap();
-    // What the flag said still holds, and what was called still counts.
+    // The limit of the flag and the calls made so far apply to the resumed run.
     let resume = ["resume", id, "--format", "json"];
     let same = report(&run(folder.path(), &resume, 1));
     assert_eq!(same["steps"][1]["error"]["data"]["limit"], 1);

@@ -37,14 +37,13 @@ fn commands_are_listed_by_subject() {
       call         Call one tool, as a plan of one step: it is checked, approved and stored like any
                    other
       resume       Resume a run that was interrupted, is waiting for a decision, or failed
-      revert       Undo what a run did, in reverse order, by the undos of its steps and of the
-                   configuration
+      revert       Undo the calls of a run in reverse order
       runs         List the stored runs, the newest first
       logs         Print the log of a run: its calls in the order of sending, the decisions, and the
                    processes that drove it
       attach       Watch a run in progress, even if another process drives it
       cancel       Cancel a run in progress, even if another process drives it
-      replay       Replay a run from its journal without any calls, and verify that it decides the same
+      replay       Replay a run from its journal without any calls, and compare its decisions
       diff         Compare two runs: their plans, inputs, and the outcome of each step; or the plans in
                    two files
       export       Write a run to a file that another machine can import, show and replay
@@ -110,7 +109,7 @@ fn commands_are_listed_by_subject() {
 }
 
 #[test]
-fn misspelt_commands_and_habits_lead_to_the_right_one() {
+fn misspelt_commands_and_names_of_other_programs_suggest_a_command() {
     for (word, command) in [
         ("rnu", "run"),
         ("start", "run"),

@@ -183,7 +183,7 @@ fn answers_are_recorded_and_heard_again() {
         |output: &Output| serde_json::from_str::<Value>(&stdout(output)).unwrap()["steps"].clone();
     assert_eq!(plan(&again), plan(&first));
     assert_eq!(server.asked().len(), 1);
-    // What is recorded is not lost to another recording.
+    // A recording does not overwrite an existing one.
     let output = run(create(folder.path(), &model).env("OPENAI_API_KEY", KEY));
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).starts_with("error: `script.json` already exists\n"));

@@ -208,7 +208,7 @@ fn it_is_listed_tested_and_shown_like_other_servers() {
         "{messages}"
     );
 
-    // What the trust is about: the document, the address and the names of the headers.
+    // `trust` shows the document, the address and the names of the headers.
     let (exit, _, messages) = run(folder.path(), &["tools"]);
     assert_eq!(exit, Some(2), "{messages}");
     let (exit, data, messages) = run(folder.path(), &["trust", "mcp.json"]);

@@ -142,7 +142,7 @@ fn a_tool_that_changed_asks_until_a_person_accepts_it() {
         scene.asks();
         scene.accept_all();
         scene.runs();
-        // What was pinned before has to be accepted anew, too.
+        // A return to the earlier definition needs acceptance, too.
         scene.offer(&json!([pay("Pays an order.")]));
         let (status, log) = scene.run();
         assert!(log.contains("changed since it was pinned"), "{log}");
@@ -470,7 +470,7 @@ async fn the_library_pins_tools_as_well() {
 
     let scene = Scene::new();
     let store = Store::open(scene.path().join("pins.db")).unwrap();
-    // Whether the tool asks, and what is said of it.
+    // Returns whether the tool needs approval, and the warnings.
     let open = async |policy| {
         let builder = Planwright::builder().servers_file(scene.path().join("mcp.json"));
         let planwright = builder.pin_tools(store.clone(), policy).open().await;

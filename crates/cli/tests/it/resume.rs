@@ -267,7 +267,7 @@ fn a_person_may_do_without_a_step_or_give_its_value() {
         assert_eq!(code, Some(0), "{choice:?}");
         assert_eq!(report["steps"][1]["status"], status, "{choice:?}");
         assert_eq!(report["output"]["c"], c, "{choice:?}");
-        // What was said once holds.
+        // The choice holds for later resumptions without options.
         let (code, again, _) = resume(path, id, &[]);
         assert_eq!((code, &again["output"]), (Some(0), &report["output"]));
     }

@@ -296,7 +296,7 @@ fn a_secret_within_an_input_is_masked() {
     let outputs = never_shown(&echo_of(&schema, "echo"), input, &["hunter2", "S3CRET"], 0);
     assert!(outputs[1].contains("ada"), "{}", outputs[1]);
     assert!(outputs[1].contains("[redacted]"), "{}", outputs[1]);
-    // What waits is asked about without it, and resumes only with it.
+    // The question of a waiting run does not show the secret, and the run resumes only with it.
     never_shown(&echo_of(&schema, "ask"), input, &["hunter2", "S3CRET"], 4);
 }
 

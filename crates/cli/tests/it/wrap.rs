@@ -450,7 +450,7 @@ fn the_rules_of_a_client_hold_behind_the_gateway() {
     assert_eq!(machine.text(own), OWN);
     assert_eq!(machine.own_files(), [""; 0]);
 
-    // What else has changed meanwhile stays.
+    // Other changes of the file since then stay.
     wrap_in_project(&machine, &["claude-code"]);
     let edited = machine.text(own).replace(
         "ask = [\"git.git_push\"]",

@@ -60,7 +60,7 @@ fn check(plan: &str) -> Value {
         "json",
     ];
     let report = printed(folder, &run, 1);
-    // What else a report tells of a run, such as ids and times.
+    // The allowance is for the other contents of a report, such as ids and times.
     let limit = MAX_BYTES + 100_000;
     assert!(report.len() < limit, "{}", report.len());
     let report: Value = serde_json::from_slice(&report).unwrap();

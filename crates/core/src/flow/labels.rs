@@ -328,7 +328,7 @@ impl<'a> LabelStore<'a> {
         }
     }
 
-    /// Returns the labels of what the engine computes itself, such as the position in a loop.
+    /// Returns the labels of a value that the engine computes itself, such as the position in a loop.
     pub(super) fn nothing(&self) -> LabelsId {
         self.nothing
     }

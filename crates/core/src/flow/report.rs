@@ -258,7 +258,7 @@ fn without_numbers(field: &str) -> String {
     names.collect::<Vec<_>>().join(".")
 }
 
-/// The labels of what a step reads from another one, directly or through slots.
+/// The labels of the values that a step reads from another one, directly or through slots.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowEdge {
     /// The step that is read, with the path of inner plans before it.

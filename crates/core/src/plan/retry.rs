@@ -78,13 +78,13 @@ pub struct RetryAccess<T> {
 /// The retry policy of a step: overrides of some fields of the run's policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retry {
-    /// The values of the stated fields; the other fields have unused defaults.
+    /// The overriding values; fields that are not stated hold unused defaults.
     policy: RetryPolicy,
     is_stated: [bool; RETRY_FIELDS.len()],
 }
 
 impl Retry {
-    /// Creates a policy that states the number of attempts only.
+    /// Creates a policy that overrides only the number of attempts.
     pub fn new(attempts: NonZeroU32) -> Self {
         let mut is_stated = [false; RETRY_FIELDS.len()];
         if let Some(first) = is_stated.first_mut() {
@@ -97,7 +97,7 @@ impl Retry {
         Self { policy, is_stated }
     }
 
-    /// States `field` as well, whose value `set` writes.
+    /// Overrides `field` as well; `set` writes its value.
     #[must_use]
     pub fn with(mut self, field: &RetryField, set: impl FnOnce(&mut RetryPolicy)) -> Self {
         let known = RETRY_FIELDS.iter().zip(&mut self.is_stated);

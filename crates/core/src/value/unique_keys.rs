@@ -1,4 +1,4 @@
-//! Check that no object of a JSON text has a key twice.
+//! The check that no object of a JSON text has duplicate keys.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -6,12 +6,12 @@ use std::fmt;
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// Returns an error that names the first key which an object has twice.
+/// Returns an error that names the first duplicate key of an object.
 pub(super) fn check(text: &str) -> Result<(), serde_json::Error> {
     serde_json::from_str(text).map(|UniqueKeys| ())
 }
 
-/// A value whose keys alone matter.
+/// A JSON value that is discarded after its keys were checked.
 struct UniqueKeys;
 
 impl<'de> Deserialize<'de> for UniqueKeys {
@@ -74,7 +74,7 @@ mod tests {
     use super::check;
 
     #[test]
-    fn a_key_twice_is_an_error() {
+    fn duplicate_keys_are_an_error() {
         for text in [
             "1",
             "-1.5",

@@ -19,19 +19,19 @@ use crate::document::{
 
 /// The reference syntax of a dialect. All other values are the same in every dialect.
 pub trait ReferenceSyntax {
-    /// The meaning of a text: a literal, or a value with references.
+    /// Returns the meaning of a text: a literal, or a value with references.
     fn text(&mut self, text: &Arc<str>, place: Place) -> NodeKind {
         let _ = place;
         NodeKind::Literal(Arc::clone(text).into())
     }
 
-    /// The meaning of an object, if it is more than its fields.
+    /// Returns the node of an object that has a meaning of its own, such as a reference; `None` for an object that is just its fields.
     fn object(&mut self, item: &Item, entries: &[ItemEntry]) -> Option<Node> {
         let _ = (item, entries);
         None
     }
 
-    /// The key that is written as `key`.
+    /// Returns the key for which the dialect writes `key`, with escapes resolved.
     fn key(&mut self, key: &Arc<str>) -> Arc<str> {
         Arc::clone(key)
     }
@@ -245,7 +245,7 @@ pub(crate) fn object_or_json_text(
     Some(object)
 }
 
-/// The error about `text` in `field`, if it is an object in the notation of a program, as `{'a': 1}`.
+/// The error about `text` in `field`, if it is an object in the syntax of a program, as `{'a': 1}`.
 fn foreign_object(text: &str, field: &str, limits: &ReadLimits) -> Option<Diagnostic> {
     const MAX_SHOWN: usize = 500;
     let (read, diagnostics) = read(text, field, 0, limits);
@@ -254,7 +254,8 @@ fn foreign_object(text: &str, field: &str, limits: &ReadLimits) -> Option<Diagno
         return None;
     }
     let object = root.to_value().to_json();
-    let message = format!("the text in `{field}` is an object of a program, and no JSON");
+    let message =
+        format!("the text in `{field}` is an object in the syntax of a program, not JSON");
     let help = if object.len() > MAX_SHOWN || object.contains('`') {
         "write the object itself in place of the text".to_owned()
     } else {
@@ -264,7 +265,7 @@ fn foreign_object(text: &str, field: &str, limits: &ReadLimits) -> Option<Diagno
     Some(diagnostic.fix(object))
 }
 
-/// The value of arguments that are not readable: any value, so that the check reports no consequences.
+/// Returns a node of any type for unreadable arguments, so that the check reports no errors that follow from them.
 pub(crate) fn unreadable(place: Place) -> Node {
     const ANY_VALUE: &str = "dyn(null)";
     let form = parse_form_within(ANY_VALUE, &mut PatternBudget::none());
@@ -313,7 +314,7 @@ pub(crate) fn text_or_number(item: &Item, field: &str, sink: &mut DiagnosticSink
     })
 }
 
-/// The state of reading one call.
+/// The source, limits and diagnostics while a document or a call is lowered.
 pub(crate) struct LoweringContext<'a> {
     pub(crate) source: &'a mut SourceText,
     pub(crate) limits: &'a ReadLimits,
@@ -356,7 +357,7 @@ pub(crate) fn parse_calls(
             step(item, position, context)
         };
         let steps: Vec<Step> = calls.iter().enumerate().filter_map(read).collect();
-        // If no call could be read, an empty plan would hide that.
+        // If none of the calls is readable, there is no plan: an empty one would be valid.
         (!steps.is_empty() || calls.is_empty()).then(|| Plan {
             steps,
             place: root.place,

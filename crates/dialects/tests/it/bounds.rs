@@ -9,9 +9,10 @@ use planwright_dialects::{ReadOptions, dialect, parse};
 
 use crate::golden::sound_plan;
 
-/// Prints `plan` in the dialect `name` and reads it again, with higher limits if the printer warns; the diagnostics.
+/// Prints `plan` in the dialect `name` and reads it again, with higher limits if the printer warns. Returns the
+/// diagnostics of the printer as an error.
 #[track_caller]
-fn through(plan: &Plan, name: &str) -> Result<(), String> {
+fn print_and_read(plan: &Plan, name: &str) -> Result<(), String> {
     let (printed, diagnostics) = dialect(name).unwrap().print(plan);
     let Some(printed) = printed else {
         return Err(shown(&diagnostics));
@@ -60,9 +61,9 @@ fn nested(depth: usize, nest: fn(Value) -> Value) -> Plan {
     plan
 }
 
-/// Checks that the dialect `name` has `around` lists and objects around an argument, and reports excessive nesting.
+/// Checks that the dialect `name` has `levels_around` lists and objects around an argument, and reports excessive nesting.
 #[track_caller]
-fn check_depth(name: &str, around: usize) {
+fn check_depth(name: &str, levels_around: usize) {
     let usual = ReadLimits::default().depth;
     let help = "pass the deeper parts as an input of the run, or let a step compute them";
     let count = |levels| {
@@ -77,7 +78,7 @@ fn check_depth(name: &str, around: usize) {
         (|value| Value::list([value])) as fn(Value) -> Value,
         |value| Value::object([("k", value)]),
     ] {
-        let with = |levels: usize| through(&nested(levels - around, nest), name);
+        let with = |levels: usize| print_and_read(&nested(levels - levels_around, nest), name);
         assert_eq!(with(usual), Ok(()));
         assert_eq!(with(usual + 1), Err(count(usual + 1)));
         assert_eq!(
@@ -89,7 +90,7 @@ fn check_depth(name: &str, around: usize) {
 }
 
 #[test]
-fn arguments_are_no_deeper_than_is_read() {
+fn printed_nesting_is_at_most_the_depth_that_readers_accept() {
     check_depth("native", 4);
     check_depth("lines", 4);
     check_depth("concierge", 4);
@@ -100,7 +101,7 @@ fn arguments_are_no_deeper_than_is_read() {
 }
 
 #[test]
-fn there_are_no_more_alternatives_than_are_read() {
+fn printed_alternatives_are_readable() {
     let plan = |alternatives: usize| {
         let ids: Vec<String> = (0..alternatives).map(|at| format!("s{at}")).collect();
         let mut steps: Vec<_> = ids
@@ -112,12 +113,12 @@ fn there_are_no_more_alternatives_than_are_read() {
         sound_plan(&serde_json::json!({"steps": steps}).to_string(), "native")
     };
     for name in ["native", "lines"] {
-        assert_eq!(through(&plan(100), name), Ok(()));
+        assert_eq!(print_and_read(&plan(100), name), Ok(()));
     }
 }
 
 #[test]
-fn times_are_no_longer_than_is_read() {
+fn printed_times_are_at_most_the_longest_readable_time() {
     let milliseconds = ReadLimits::MAX_DURATION.as_millis().try_into().unwrap();
     let longest = Duration::from_millis(milliseconds);
     let plan = |time: Duration| {
@@ -126,13 +127,13 @@ fn times_are_no_longer_than_is_read() {
         plan
     };
     for name in ["native", "lines", "clear-ai"] {
-        assert_eq!(through(&plan(longest), name), Ok(()));
+        assert_eq!(print_and_read(&plan(longest), name), Ok(()));
         for time in [longest + Duration::from_millis(1), Duration::MAX] {
             let expected = format!(
                 "PW0901: the {name} dialect cannot express a time of {} s (omit the limit if there is to be none)",
                 time.as_secs()
             );
-            assert_eq!(through(&plan(time), name), Err(expected));
+            assert_eq!(print_and_read(&plan(time), name), Err(expected));
         }
     }
 }

@@ -273,7 +273,7 @@ fn calls_without_ids() {
         "f = g()\n# then\nf(x=1)\n",
         "f = g()\n# then\nf_2 = f(x=1)\n",
     );
-    // What is printed is the output.
+    // The argument of `print` becomes the output.
     check("a = f()\nprint(a)\n", "a = f()\nreturn ${a}\n");
 }
 

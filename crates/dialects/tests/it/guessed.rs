@@ -38,7 +38,7 @@ fn proposals_are_plans() {
         for json in found.iter().filter_map(proposal) {
             let read = parse(json.as_bytes(), &ReadOptions::new("proposal"));
             assert!(read.plan.is_some(), "{file}: {json}");
-            // What is uncertain in the proposal is among the diagnostics of the text.
+            // Errors in the proposal are also among the diagnostics of the text.
             for error in read.diagnostics.iter().filter(|found| found.is_error()) {
                 let is_named = found.iter().any(|found| found.message == error.message);
                 assert!(is_named, "{file}: {error:?}");

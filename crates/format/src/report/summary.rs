@@ -225,7 +225,7 @@ pub struct PlanV1 {
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum ReportStatus {
-    /// Every step that had to run did.
+    /// Every step that had to run succeeded.
     Succeeded,
     /// A step failed.
     Failed,

@@ -48,7 +48,7 @@ impl ServerReader<'_> {
             return text;
         }
         let problem = match Url::parse(text.trim()) {
-            // Whether it is valid is known once its variables are expanded.
+            // An address with variables can be validated only after they are expanded.
             _ if self.has_variable(&text) => None,
             Ok(url) if !matches!(url.scheme(), "http" | "https") => {
                 Some("must begin with `https://` or `http://`")

@@ -58,7 +58,7 @@ fn repository() -> TempDir {
 }
 
 #[tokio::test]
-async fn everything_works() {
+async fn tools_of_the_reference_server() {
     let connections = started([server("everything", &[])]).await;
     let calls = [
         ("echo", json!({"message": "02134"})),

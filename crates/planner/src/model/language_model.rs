@@ -54,7 +54,7 @@ pub async fn answer(model: &dyn Model, request: ModelRequest) -> Result<Reply, M
 }
 
 /// Maximum bytes of the model's own text in an error.
-const MAX_SAID_BYTES: usize = 2000;
+const MAX_QUOTED_BYTES: usize = 2000;
 
 /// The error of a model request after all attempts.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -134,7 +134,7 @@ impl ModelError {
     /// Sets the model's text, cut to a few lines.
     #[must_use]
     pub fn with_words(mut self, words: &str) -> Self {
-        self.reply = prefix_within(words.trim(), MAX_SAID_BYTES).into();
+        self.reply = prefix_within(words.trim(), MAX_QUOTED_BYTES).into();
         self
     }
 
@@ -396,7 +396,7 @@ impl AddAssign for Usage {
         self.output_tokens += more.output_tokens;
         self.cost = match (self.cost, more.cost) {
             (Some(so_far), Some(more)) => Some(so_far + more),
-            // A sum that leaves out unknown prices is a lower bound, which still tells more than none.
+            // A sum without the unknown costs is a lower bound, which is more useful than no cost.
             (known, None) | (None, known) => known,
         };
     }
@@ -433,7 +433,7 @@ impl DeclineReason {
             let words = answer.get(field)?.as_str()?.trim();
             (!words.is_empty()).then(|| words.to_owned())
         };
-        // A model that writes both has said that no answer to its question would help.
+        // `cannot` comes first: if the task is impossible, an answer to the question would not help.
         let cannot = words("cannot").map(Self::Cannot);
         cannot.or_else(|| words("ask").map(Self::Asks))
     }

@@ -183,7 +183,7 @@ class Run:
 
 @dataclass
 class _Settings:
-    """What the native part needs to open the tools."""
+    """Arguments of the native part, to open the tools."""
 
     servers_file: str | None
     servers_json: str | None
@@ -195,7 +195,7 @@ class _Settings:
 
 @dataclass
 class _RunOptions:
-    """What the native part needs to start a run."""
+    """Arguments of the native part, to start a run."""
 
     id: str | None = None
     max_parallel: int | None = None
@@ -211,7 +211,7 @@ class _RunOptions:
 
 @dataclass
 class _ResumeOptions:
-    """What the native part needs to resume a run."""
+    """Arguments of the native part, to resume a run."""
 
     retry: list[str]
     skip: list[str]

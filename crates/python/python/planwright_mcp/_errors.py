@@ -23,7 +23,7 @@ class Diagnostic:
     place: str
     """The place in the plan: a JSON pointer, such as ``/steps/0/tool``."""
     help: str | None = None
-    """How to fix it."""
+    """Advice for the fix."""
     span: tuple[int, int] | None = None
     """The place in the text of the plan: its first byte, and the byte after its last."""
 
@@ -40,7 +40,7 @@ class PlanwrightError(Exception):
     """
 
     help: str | None
-    """What to do about it."""
+    """Advice, if there is any."""
 
     def __init__(self, message: str, help: str | None = None) -> None:
         super().__init__(message)

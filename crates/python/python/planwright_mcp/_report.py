@@ -68,7 +68,7 @@ class Report:
     status: str
     """``succeeded``, ``failed``, ``waiting`` (for a decision) or ``cancelled``."""
     output: Any
-    """What the plan's ``output`` selects; the results of all steps by their ids without it."""
+    """The value that the plan's ``output`` selects; without ``output``, the results of all steps by their ids."""
     duration: float
     """The duration, in seconds."""
     steps: list[Step]
@@ -80,12 +80,12 @@ class Report:
 
     @property
     def is_success(self) -> bool:
-        """True if every step that had to run did."""
+        """True if every step that had to run succeeded."""
         return self.status == "succeeded"
 
     @property
     def failures(self) -> list[Step]:
-        """The steps that failed, those of inner plans and loops included, unless the plan handles it."""
+        """The steps that failed, including those of inner plans and loops, except for failures that the plan handles."""
         return list(_failures(self.steps))
 
     def step(self, id: str) -> Step:
@@ -147,9 +147,9 @@ class Event:
     attempt: int | None
     """The number of the attempt, from 1; at the end of a step, the number of attempts."""
     progress: float | None
-    """The work that a call has done, in a unit of its tool's own."""
+    """The work that a call has done, in a unit that its tool defines."""
     total: float | None
-    """All of the work of the call, in the same unit."""
+    """The total work of the call, in the same unit."""
     message: str | None
     """The message that a tool reports with its progress."""
     document: dict[str, Any]

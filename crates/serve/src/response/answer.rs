@@ -267,7 +267,7 @@ pub(crate) fn run(
     if let Some(revert) = &summary.revert {
         fields.insert("reverted".into(), reverted(revert));
     }
-    // What was undone is not there to be built upon.
+    // A reverted run cannot be continued, so no next action is suggested.
     if !is_success && can_resume && summary.revert.is_none() {
         let next = next_action(summary, fields.contains_key("unknown"), page);
         fields.insert("next".into(), Value::from(next));

@@ -1,4 +1,4 @@
-//! The view of a test on fake servers: every message that they receive, and their ends.
+//! The recorder of fake servers: the messages that they receive, and the ends of their processes.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -31,7 +31,7 @@ enum ServerEvent {
 }
 
 impl Recorder {
-    /// A recorder of its own.
+    /// Creates a recorder on a free port.
     ///
     /// # Panics
     ///
@@ -45,7 +45,7 @@ impl Recorder {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let sender = sender.clone();
-                // The clone stays writable here, to release tools.
+                // `release` writes to this clone.
                 let shared = stream.try_clone().expect("a connection can be shared");
                 streams
                     .lock()
@@ -61,7 +61,7 @@ impl Recorder {
         }
     }
 
-    /// The value of `record` in a script.
+    /// Returns the address, for the field `record` of a script.
     pub fn address(&self) -> &str {
         &self.address
     }
@@ -125,7 +125,7 @@ impl Recorder {
         self.events.try_recv().is_err()
     }
 
-    /// Releases every server and tool that waits for it.
+    /// Releases every server and tool whose script waits for the recorder.
     ///
     /// # Panics
     ///

@@ -13,8 +13,8 @@ const PLAN: &str = r#"{"name": "rent", "inputs": {"who": {"default": "ada"}}, "s
     {"id": "pay", "tool": "bank.pay", "args": {"to": "${inputs.who}", "amount": "${each[0].amount}"}, "after": ["inner"]}
 ]}"#;
 
-/// Replaces what varies from run to run.
-fn settled(value: &mut Value) {
+/// Replaces the times and digests, which vary from run to run.
+fn mask_varying_fields(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             for (name, field) in fields {
@@ -23,11 +23,11 @@ fn settled(value: &mut Value) {
                 if varies && !field.is_null() && !field.is_object() {
                     *field = json!("[varies]");
                 } else {
-                    settled(field);
+                    mask_varying_fields(field);
                 }
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(settled),
+        Value::Array(items) => items.iter_mut().for_each(mask_varying_fields),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
@@ -37,9 +37,9 @@ fn check(name: &str, path: &str) {
     world.run(PLAN, "r1", None);
     let (status, mut value) = world.get(path);
     assert_eq!(status, 200, "{value}");
-    settled(&mut value);
+    mask_varying_fields(&mut value);
     if let Some(Value::Array(bars)) = value.get_mut("bars") {
-        // Calls that go together begin and end in either order.
+        // Parallel calls begin and end in any order.
         bars.sort_by_key(|bar| bar["at"].to_string());
         value["critical"] = json!("[varies]");
     }
@@ -168,7 +168,7 @@ fn the_list_of_runs_has_pages() {
     let mut expected = Vec::new();
     for number in 0..20 {
         let id = format!("run-{number}");
-        // The times of the runs are the same; the store lists the later one first.
+        // All runs begin at the same time, so the store lists the run that was added last first.
         let waits = number == 3;
         world.run(if waits { PAY } else { quick }, &id, None);
         if !waits {
@@ -206,7 +206,7 @@ fn runs_are_filtered() {
         rows.map(|row| row["id"].as_str().unwrap().to_owned())
             .collect()
     };
-    // The one that waits comes first, though it is older.
+    // A waiting run comes first, even if it is older.
     assert_eq!(ids(""), ["r1", "r2"]);
     assert_eq!(ids("status=waiting"), ["r1"]);
     assert_eq!(ids("status=succeeded"), ["r2"]);

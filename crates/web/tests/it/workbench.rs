@@ -152,7 +152,7 @@ fn a_page_that_ends_ends_its_runs_and_closes_their_tools() {
     assert_eq!(world.opened.closed.load(Ordering::Relaxed), 1);
     let info = world.store.run(run).unwrap();
     assert!(info.holder.is_none(), "{info:?}");
-    // What starts meanwhile ends as well.
+    // A run that starts after the shutdown began is drained as well.
     let (_, started) = world.post("plan/run", &json!({"text": PAY, "mode": "real"}));
     world.drain();
     let info = world.store.run(started["run"].as_str().unwrap()).unwrap();

@@ -75,16 +75,16 @@ fn fix_file(
 fn unified_diff(before: &str, after: &str, name: &str) -> String {
     let diff = TextDiff::from_lines(before, after);
     let mut text = format!("--- {name}\n+++ {name}\n");
-    for group in group_diff_ops(consistent(diff.ops()), CONTEXT) {
+    for group in group_diff_ops(with_recomputed_positions(diff.ops()), CONTEXT) {
         let hunk = UnifiedDiffHunk::new(group, &diff, true);
         let _ = write!(text, "{hunk}");
     }
     text
 }
 
-/// `ops` with the position of each in both texts. `similar` swaps a deletion with an insertion without adapting where they are in the
-/// other text, so that the header of a hunk that begins with one is wrong.
-fn consistent(ops: &[DiffOp]) -> Vec<DiffOp> {
+/// Returns `ops` with recomputed positions. `similar` swaps deletions with insertions but keeps their positions in the other text, so
+/// the header of a hunk that begins with one of them would be wrong.
+fn with_recomputed_positions(ops: &[DiffOp]) -> Vec<DiffOp> {
     let (mut old_index, mut new_index) = (0, 0);
     let placed = ops.iter().map(|op| {
         let (old_len, new_len) = (op.old_range().len(), op.new_range().len());
@@ -118,7 +118,7 @@ fn consistent(ops: &[DiffOp]) -> Vec<DiffOp> {
     placed.collect()
 }
 
-/// The text of the plan in a file, and the text with all fixes; `None` if nothing is fixed.
+/// Returns the text of the plan in a file and the text with all fixes; `None` if no fix applies.
 fn fixed_file(
     plan: &PlanArguments,
     catalog: &Catalog,
@@ -127,7 +127,7 @@ fn fixed_file(
     let file = &plan.text.plan;
     let bytes = plan_file::read_file(file, plan.text.max_size)
         .map_err(|error| CommandError::unreadable(file, &error))?;
-    // The check reports a text that is not UTF-8 or too large.
+    // `check` itself reports a text that is too large or not UTF-8.
     let Ok(before) = String::from_utf8(bytes) else {
         return Ok(None);
     };
@@ -139,7 +139,7 @@ fn fixed_file(
     Ok(fixed.map(|fixed| (before, fixed)))
 }
 
-/// The file of a plan that `flag` reads again or writes.
+/// Returns the file of a plan, for the option `flag`, which reads the file again or writes it.
 ///
 /// # Errors
 ///
@@ -186,9 +186,9 @@ pub(super) fn print_fix_hint(
     {
         return Ok(());
     }
-    // A note without a fix asks for nothing.
-    let asks = |found: &&Diagnostic| !found.is_note() || !found.fixes.is_empty();
-    let total = diagnostics.iter().filter(asks).count();
+    // Notes without a fix need no action, so they are not counted.
+    let needs_action = |found: &&Diagnostic| !found.is_note() || !found.fixes.is_empty();
+    let total = diagnostics.iter().filter(needs_action).count();
     let what = match total {
         1 => "this".to_owned(),
         total if count == total => "all of them".to_owned(),

@@ -127,7 +127,7 @@ fn strangers_are_refused() {
     let large = json!({"name": "execute_plan", "arguments": {"plan": "x".repeat(10_000)}});
     let large = scene.request(0, "tools/call", large).send();
     check(large, 413, "more than 10000 bytes");
-    // Who listens is asked the same.
+    // A client that only listens or ends its session needs a token, too.
     for request in [HttpRequest::get, HttpRequest::delete] {
         check(
             request(scene.listening.url()).send(),

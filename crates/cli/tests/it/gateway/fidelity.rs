@@ -233,7 +233,7 @@ fn step(client: &mut WireClient, method: &str, params: Value) -> Value {
         .filter(|notification| notification["method"] == "notifications/progress")
         .map(|notification| {
             let mut params = notification["params"].clone();
-            // Whether whole numbers have a point behind them makes no difference in JSON.
+            // `1` and `1.0` are the same number in JSON.
             for field in ["progress", "total"] {
                 params[field] = json!(params[field].as_f64());
             }

@@ -337,7 +337,7 @@ async fn later_plans_refer_to_results_of_earlier_ones() {
         result
     );
 
-    // Where the plan selects nothing, what comes back is what its own steps gave.
+    // Without an `output`, the result has the outputs of the plan's own steps, not those of the earlier run.
     let all = json!({"steps": [{"id": "again", "tool": "echo", "args": {"word": format!("${{runs.{run}.said.word}}")}}]});
     let result = scene.execute("a", all).await;
     assert_eq!(
@@ -345,7 +345,7 @@ async fn later_plans_refer_to_results_of_earlier_ones() {
         json!({"again": {"word": "hello"}})
     );
 
-    // What is done of a plan that fails is of its own steps, too.
+    // The steps that a failed plan reports as done are its own, too.
     let failing = json!({"steps": [
         {"id": "again", "value": format!("${{runs.{run}.said.word}}")},
         {"id": "broken", "tool": "broken", "after": ["again"]}

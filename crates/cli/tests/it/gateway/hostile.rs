@@ -86,7 +86,7 @@ impl Piped {
     }
 
     fn write(&mut self, line: &str) {
-        // Whether it has ended shows when it is asked the next time.
+        // A write to an ended server fails; the next read reports the end.
         let _ = writeln!(self.input, "{line}");
     }
 

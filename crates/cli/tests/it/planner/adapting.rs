@@ -267,7 +267,7 @@ fn the_budget_is_that_of_the_whole_run() {
             ],
             status,
         );
-        // What was called for a step that is gone stays in the report.
+        // The report retains the calls of a step that the revised plan removed.
         assert_eq!(called(&report)[..3], ["orders", "fee", "paid"], "{report}");
     }
 }

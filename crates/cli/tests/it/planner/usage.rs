@@ -159,7 +159,7 @@ fn other_plans_of_a_run_count() {
         "{log}"
     );
     let words = words(&asked[0]);
-    // What a phrase meant when the plan was asked for is what it means now.
+    // A date phrase keeps the meaning that it had when the plan was requested.
     assert!(
         words.contains("- \"last week\": from 2025-10-05 to 2025-10-12"),
         "{words}"

@@ -266,7 +266,7 @@ fn tool_sources_that_come_with_a_file_are_not_used() {
         log.contains("was imported") && log.contains("--servers FILE"),
         "{log}"
     );
-    // What is named does not bring along what is found and not trusted.
+    // Tools that the command names do not bring along an untrusted `mcp.json` that it finds.
     let beside = [
         "resume",
         &foreign.run,

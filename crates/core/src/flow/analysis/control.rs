@@ -1,4 +1,4 @@
-//! The labels of what decides whether steps run, and whether they have an output.
+//! The labels of the values that decide whether steps run, and whether they have an output.
 
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ impl<'a> Analysis<'a> {
             })
     }
 
-    /// Returns the labels of what a step reads as arguments or computes, completed once the step is labelled.
+    /// Returns the labels of the arguments of a step, or of the value that it computes, completed once the step is labelled.
     pub(super) fn arguments_of(&mut self, scope: &PlanScope<'a, '_>, index: u32) -> LabelsId {
         let mut known = scope.known.borrow_mut();
         known.arguments.get(index).unwrap_or_else(|| {

@@ -1,4 +1,4 @@
-//! The labels of what decides values besides data: whether a step succeeds, and the number of its rounds.
+//! The labels of control flow that values depend on besides data: the success of a step, and the number of its rounds.
 
 use std::sync::Arc;
 

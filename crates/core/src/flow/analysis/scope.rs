@@ -1,4 +1,4 @@
-//! A plan while it is analyzed, and what is known of it so far.
+//! The state of the analysis of one plan, with the labels that are known so far.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use crate::flow::labels::LabelsId;
 use crate::plan::{Segment, SlotKind};
 use crate::{CheckedStep, Hashing, Step};
 
-/// A plan while it is analyzed.
+/// The state of the analysis of one plan.
 pub(super) struct PlanScope<'a, 'p> {
     pub(super) plan: &'a CheckedData,
     /// The path of the steps around the plan, with a slash at its end; empty for the main plan.
@@ -36,25 +36,25 @@ pub(super) struct KnownLabels {
     pub(super) outputs: ByStep<LabelsId>,
     /// The outputs of one round.
     pub(super) rounds: ByStep<LabelsId>,
-    /// The labels of what decides how many rounds there are, of steps that count them.
+    /// The labels of the values that determine the number of rounds, for steps that count them.
     pub(super) rounds_counted: HashMap<u32, NodeId, Hashing>,
     /// The lists of loops.
     pub(super) lists: HashMap<u32, LabelsId, Hashing>,
     /// The items of loops.
     pub(super) items: HashMap<u32, LabelsId, Hashing>,
-    /// The labels of what each step reads as arguments, or computes.
+    /// The labels of the arguments of each step, or of the value that it computes.
     pub(super) arguments: ByStep<LabelsId>,
-    /// The labels of the values by which a step, or an earlier one, may fail and end the plan.
+    /// The labels of the values that may make a step, or an earlier one, fail and end the plan.
     pub(super) failures: ByStep<NodeId>,
-    /// The labels of what decides whether a step is skipped, if outcomes are read.
+    /// The labels of the values that decide whether a step is skipped, if outcomes are read.
     pub(super) skipped: HashMap<u32, NodeId, Hashing>,
     /// The labels of the conditions that decide whether a step has an output.
     pub(super) presence: ByStep<NodeId>,
     /// The labels of the values that decide whether the parts of the outputs of inner plans exist.
     pub(super) presence_of_outputs: HashMap<u32, NodeId, Hashing>,
-    /// The same for each part that is the output of a step of the inner plan.
+    /// The labels of the values that decide whether an output of an inner plan has the part that one of its steps returns.
     pub(super) presence_by_name: HashMap<(u32, Arc<str>), NodeId, Hashing>,
-    /// The labels that stand for outputs which were read before they were known.
+    /// Placeholder labels of outputs that were read before they were labelled.
     pub(super) open: HashMap<u32, LabelsId, Hashing>,
     pub(super) slots: HashMap<(SlotKind, Vec<Segment>), LabelsId, Hashing>,
     pub(super) slot_writes: HashMap<(SlotKind, Arc<str>), SlotWrites, Hashing>,

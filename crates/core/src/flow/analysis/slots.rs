@@ -7,13 +7,13 @@ use crate::flow::graph::NodeId;
 use crate::flow::labels::{LabelsId, is_position};
 use crate::plan::{InputKind, Method, Read, Segment, SlotKind, SlotPath, Source, Targets};
 
-/// Number of writers of a slot whose outputs are labelled by field in any case.
-const FEW_WRITERS: usize = 32;
+/// The number of writers up to which a slot is always labelled by field.
+const UNBUDGETED_WRITERS: usize = 32;
 
-/// Maximum number of outputs of further writers that are labelled by field in all slots of a plan.
+/// The budget of a plan for slots with more writers: the number of outputs, over all these slots, that are labelled by field.
 pub(super) const MAX_WRITERS: usize = 20_000;
 
-/// The ways in which the slots below a name are written.
+/// A summary of the writes to a slot and to its parts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SlotWrites {
     /// The largest number of keys of a writer's target.
@@ -40,7 +40,8 @@ impl<'a> Analysis<'a> {
         let writers = scope
             .plan
             .producers(&Read::part(Source::Slot(kind), path.to_vec()));
-        let is_whole = Self::is_ambiguous(scope, kind, path) || !self.may_label(writers.len());
+        let is_whole =
+            Self::is_ambiguous(scope, kind, path) || !self.reserve_writers(writers.len());
         let labels = if is_whole {
             self.whole_slot(scope, kind, path, &writers)
         } else {
@@ -55,9 +56,9 @@ impl<'a> Analysis<'a> {
         labels
     }
 
-    /// Returns true if the outputs of that many writers of a slot are labelled by field.
-    fn may_label(&mut self, writers: usize) -> bool {
-        if writers <= FEW_WRITERS {
+    /// Returns true if a slot with that many writers is labelled by field, and takes them from the budget.
+    fn reserve_writers(&mut self, writers: usize) -> bool {
+        if writers <= UNBUDGETED_WRITERS {
             return true;
         }
         match self.writers_left.checked_sub(writers) {
@@ -69,8 +70,8 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Returns true if a position in `path` may select an object that other writers fill below: the first item of a slot may be
-    /// the value that it had before the first `append`.
+    /// Returns true if a position in `path` may select an object whose fields other writers set: the first `append` to a slot makes
+    /// its previous value, with all fields, the first item of a list.
     fn is_ambiguous(scope: &PlanScope<'a, '_>, kind: SlotKind, path: &[Segment]) -> bool {
         let is_number =
             |segment: &Segment| matches!(segment, Segment::Key(key) if is_position(key));
@@ -106,7 +107,7 @@ impl<'a> Analysis<'a> {
         }
         let first = path.get(..1).unwrap_or_default().to_vec();
         let mut values = self.initial(scope, kind, &first);
-        // Writers of other parts of the slot count as well, so that the label serves all paths.
+        // The label is cached for all paths, so it includes the writers of other parts of the slot.
         let all = scope.plan.producers(&Read::part(Source::Slot(kind), first));
         let writers = if all.is_empty() { writers } else { &all };
         for writer in writers {
@@ -163,14 +164,14 @@ impl<'a> Analysis<'a> {
         let mut is_declared = false;
         for input in &scope.plan.plan().inputs {
             let is_read = kind == SlotKind::Inputs || input.kind == InputKind::Variable;
-            let is_it = path
+            let is_selected = path
                 .first()
                 .is_none_or(|first| matches!(first, Segment::Key(key) if *key == input.name));
-            if !is_read || !is_it {
+            if !is_read || !is_selected {
                 continue;
             }
             is_declared |= !path.is_empty();
-            // Inputs of the main plan have their values; the default of an inner plan's input is part of the plan.
+            // In the main plan, the values of the inputs are known. In an inner plan only the defaults are; the caller adds the arguments.
             let known = if scope.is_main {
                 scope.plan.inputs().get(&*input.name)
             } else {
@@ -191,7 +192,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Adds the labels of what `writer` may write to the part of a slot at `path`.
+    /// Adds the labels of the values that `writer` may write to the part of a slot at `path`.
     pub(super) fn written(
         &mut self,
         scope: &PlanScope<'a, '_>,
@@ -248,11 +249,11 @@ impl<'a> Analysis<'a> {
         };
         let rest = path.get(common..).unwrap_or_default();
         let mut part = self.store.at(content, rest);
-        // The items of a list may be added before or after others.
+        // Other writers may add items before these, so the number of items decides which one the index selects.
         if method == Method::Concat && matches!(rest.first(), Some(Segment::Index(_))) {
             part = self.store.counted_from_end(part, content);
         }
-        // The slot is inside the value that is read.
+        // The target may be a part of the value at `path`, so the written value is wrapped in the remaining keys.
         let inside = target.keys.get(common..).unwrap_or_default();
         let wrapped = inside.iter().rev().fold(part, |inner, key| {
             self.store.object([(Arc::clone(key), inner)])
@@ -306,7 +307,7 @@ pub(super) fn receives_error(scope: &PlanScope<'_, '_>, writer: u32, read: &Read
     })
 }
 
-/// Adds a read of a slot to the step, and to the steps around its plan that share the slot with it.
+/// Records that the step reads a slot; so do the steps that run its plan, if they share the slot with it.
 pub(super) fn add_slot_read(scope: &PlanScope<'_, '_>, step: u32, kind: SlotKind, label: NodeId) {
     let mut known = scope.known.borrow_mut();
     known.slot_reads.entry(step).or_default().push(label);

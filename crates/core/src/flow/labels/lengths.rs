@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{LabelStore, Labels, LabelsId};
 use crate::flow::graph::NodeId;
 
-/// The labels of what decided how many items a list has.
+/// The labels of the values that determined the number of items of a list.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Length {
     /// The label of what chose the items, such as the predicate of a filter.

@@ -50,7 +50,7 @@ fn calls_of_other_languages() {
         ),
         ("x <- f(a: 1)\nreturn x", "x = f(a=1)\nreturn ${x}"),
         ("x = f()\nprint(x.a)", "x = f()\nreturn ${x.a}"),
-        // What a program does one after the other, a plan would do at once.
+        // Calls that a program makes in order would run at once in a plan, so the plan states the order.
         (
             "f(a=1)\ng(b=2)",
             "plan {\"ordering\": \"listed\"}\nf = f(a=1)\ng = g(b=2)",

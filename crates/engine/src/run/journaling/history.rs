@@ -33,6 +33,7 @@ pub struct History {
     plan_digest: Option<PlanDigest>,
     /// The number of entries read.
     entries: usize,
+    /// The time of the latest entry.
     last: Duration,
     next_turn: u64,
     /// The lengths of the pauses between processes, if known.
@@ -93,7 +94,7 @@ impl History {
             return;
         };
         let past = self.steps.entry(Arc::clone(at)).or_default();
-        // The number of pauses tells in which process a call was sent, which matters to rate limits.
+        // Rate limits need the number of pauses before a call, because their clock includes them.
         past.add(entry, self.pauses.len());
         match &entry.record {
             Record::Asked { subject, .. } => self.questions.push(PastQuestion {
@@ -142,13 +143,13 @@ impl History {
         self.plan_digest.as_ref()
     }
 
-    /// The number of entries that it was read from.
+    /// The number of journal entries that were read.
     pub fn entry_count(&self) -> usize {
         self.entries
     }
 
-    /// The digests of the calls whose decisions are used. Each decision counts once: a later question about the same
-    /// call needs another one, so the digest of an open question is not included.
+    /// The digests of the calls whose decisions are used up. A decision answers one question, so a call with an open
+    /// question is not included, even if an earlier question about it was decided.
     pub fn used_decisions(&self, run: &RunId) -> impl Iterator<Item = String> {
         let is_open = |at: &Address, subject: &CallSubject| {
             self.past(at).and_then(StepHistory::open_question) == Some(subject)
@@ -162,8 +163,8 @@ impl History {
     }
 
     /// The differences between `subject` and the call that a person was asked about before at the same place, one
-    /// clause each; empty if there was no such question. Steps that a new plan changed count as well. `is_open` states
-    /// that the latest question at the place is about `subject` itself.
+    /// clause each; empty if there was no such question. Questions about a step that a new plan has changed are
+    /// compared, too. `is_open` is true if the latest question at the place is about `subject` itself.
     pub fn changes_since_question(
         &self,
         at: &Address,
@@ -174,7 +175,7 @@ impl History {
         let mut before = questions
             .filter(|question| *question.at == *at)
             .skip(usize::from(is_open))
-            // A resumed run asks again about an undecided call, so an equal undecided question is not an earlier one.
+            // A resumed run repeats its undecided questions, so an undecided question about the same call is the current one.
             .filter(|question| question.is_decided || question.subject != *subject);
         match before.next() {
             Some(before) if before.is_decided => subject.changes_since_decision(&before.subject),
@@ -237,7 +238,7 @@ impl History {
         self.steps.get(at)
     }
 
-    /// Returns true if other steps have continued from the outcome of this one, or of a step that contains it.
+    /// Returns true if the outcome of this step, or of a step that contains it, was final, so that other steps have used it.
     pub(in crate::run) fn is_final(&self, at: &Address) -> bool {
         let is_final = |at: &Address| self.past(at).is_some_and(StepHistory::is_final);
         if is_final(at) {
@@ -268,21 +269,21 @@ impl History {
         self.last
     }
 
-    /// Records a pause of the given length after the entries so far, in which no process drove the run. The run's
-    /// clock stands still meanwhile, that of a rate limit does not. `None` if the length is not known: calls before
-    /// such a pause do not count for rates.
+    /// Records a pause after the entries so far, in which no process drove the run. The clock of the run stops during a
+    /// pause; the clock of rate limits does not. `None` is a pause of unknown length: calls before it do not count for
+    /// rates.
     pub fn add_pause(&mut self, duration: Option<Duration>) {
         self.pauses.push(duration);
     }
 
-    /// The time by which a clock that includes pauses is ahead of the run's.
+    /// The total length of the known pauses: the lead of a clock that includes pauses over the clock of the run.
     pub(in crate::run) fn paused(&self) -> Duration {
         self.paused_before(self.pauses.len())
     }
 
     /// The calls that count for rates: their servers and times on a clock that includes pauses, by time.
     pub(in crate::run) fn sent_calls(&self) -> Vec<(Duration, &ServerName)> {
-        // Before a pause of unknown length, no time on this clock is known.
+        // The time of a call on this clock is unknown if a pause of unknown length follows it.
         let first = self.pauses.iter().rposition(Option::is_none);
         let first = first.map_or(0, |unknown| unknown + 1);
         let known = self.steps.values().flat_map(|past| &past.calls);
@@ -414,7 +415,7 @@ impl StepHistory {
                 consent,
                 ..
             } => {
-                // The choice was about the calls so far; another call needs another one.
+                // A choice is about the calls before it, so a further call clears it.
                 if self.chosen.take() == Some(Choice::Retry) {
                     self.calls_before_retry = self.calls.len();
                 }
@@ -555,7 +556,7 @@ impl StepHistory {
             .is_some_and(|end| end.status == StepStatus::Succeeded && end.error.is_none())
     }
 
-    /// Returns true if other steps have continued from its outcome.
+    /// Returns true if its outcome was final: it succeeded, or the plan handled its failure.
     pub(super) fn is_final(&self) -> bool {
         self.settled
             .as_ref()

@@ -46,7 +46,10 @@ impl Direct {
         self.send(&json!({"jsonrpc": "2.0", "id": method, "method": method, "params": params}));
         loop {
             let mut line = String::new();
-            assert!(self.output.read_line(&mut line).unwrap() > 0, "it closed");
+            assert!(
+                self.output.read_line(&mut line).unwrap() > 0,
+                "the server closed its output"
+            );
             let message = Value::from_json(&line).unwrap();
             if message.get("id").and_then(Value::as_text) == Some(method) {
                 let error = message.get("error").cloned();
@@ -97,7 +100,7 @@ async fn request(
 }
 
 #[tokio::test]
-async fn answers_are_the_same_as_direct() {
+async fn responses_equal_those_of_direct_access() {
     let capabilities = json!({"elicitation": {}, "sampling": {}, "roots": {}});
     let mut direct = Direct::start(&capabilities);
     let upstreams = everything(&capabilities).await;
@@ -157,7 +160,7 @@ async fn answers_are_the_same_as_direct() {
 }
 
 #[tokio::test]
-async fn progress_and_questions_arrive() {
+async fn progress_and_elicitations_reach_the_caller() {
     let upstreams = everything(&json!({"elicitation": {}})).await;
     let answer = json!({"action": "accept", "content": {"name": "Ada", "check": true}});
     let client = Client::new(None, Some(Ok(answer)));

@@ -402,7 +402,7 @@ fn tools_are_what_the_configuration_says() {
         becomes("tools.read_only = ['t']", "tools.ask = ['t']", asking()),
         "art"
     );
-    // What its server boasts of is not believed for that.
+    // The claims of a server do not become trusted by that.
     assert_eq!(becomes("tools.read_only = ['t']", "", boasting()), "rt");
     assert_eq!(becomes("tools.idempotent = ['t']", "", asking()), "aidt");
 }

@@ -28,7 +28,7 @@ listing_tokens = 1001
             r#"serve.rate = "5999/m" (planwright.toml:7)"#,
         ]
     );
-    // What the user's own file allows is what a project's is held against.
+    // The limit of the user's own file bounds the one of a project.
     assert_eq!(
         settled("serve.max_body = '16MiB'", higher)[0],
         "serve.max_body = 8388608 (planwright.toml:3)"

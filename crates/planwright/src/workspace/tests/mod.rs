@@ -1,4 +1,4 @@
-//! The tools, called as the engine calls them, on real folders.
+//! Tests of the tools on real folders, with calls as the engine makes them.
 
 mod escape;
 mod read;
@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use super::Workspace;
 
-/// A workspace with files of its own, and a folder beside it.
+/// A workspace in a temporary folder, and a folder beside it that is not accessible.
 struct Fixture {
     home: TempDir,
     workspace: Workspace,
@@ -46,7 +46,7 @@ impl Fixture {
         self.home.path().join("outside").join(path)
     }
 
-    /// Calls a tool and looks whether its arguments and output fit what it says about them.
+    /// Calls a tool, and checks its arguments and output against its schemas.
     async fn call(&self, tool: &str, args: Json) -> Result<Json, ToolError> {
         let tool = self.tool(tool);
         let args = Value::from(args);
@@ -77,7 +77,7 @@ impl Fixture {
         Arc::new(tools.find(|tool| &*tool.name == name).unwrap())
     }
 
-    /// A call that works: the output holds `expected`.
+    /// Checks that a call succeeds and that its output contains the fields of `expected`.
     async fn gives(&self, tool: &str, args: Json, expected: Json) {
         let output = self.call(tool, args.clone()).await;
         let output = output.unwrap_or_else(|error| panic!("{tool} {args}: {error}"));
@@ -86,7 +86,7 @@ impl Fixture {
         }
     }
 
-    /// A call that fails, with this code and message.
+    /// Checks that a call fails with this code and message.
     async fn fails(&self, tool: &str, args: Json, code: &str, message: &str) {
         match self.call(tool, args.clone()).await {
             Ok(output) => panic!("{tool} {args} gave {output}"),
@@ -100,7 +100,7 @@ impl Fixture {
 }
 
 #[test]
-fn tools_say_what_they_do() {
+fn annotations_and_schemas_of_tools() {
     let fixture = Fixture::new(&[]);
     for tool in fixture.workspace.tools() {
         let writes = &*tool.name == "write_file";
@@ -115,7 +115,7 @@ fn tools_say_what_they_do() {
 }
 
 #[test]
-fn a_folder_that_is_not_there_is_not_opened() {
+fn missing_folders_and_files_are_not_opened() {
     let fixture = Fixture::new(&[("file", b"")]);
     for path in ["gone", "file"] {
         assert!(Workspace::open(&fixture.inside(path)).is_err(), "{path}");

@@ -90,15 +90,15 @@ async fn a_decision_requires_the_passphrase() {
 }
 
 #[tokio::test]
-async fn the_passphrase_of_another_store_or_an_earlier_one_is_none() {
+async fn proof_of_another_or_an_earlier_passphrase_is_rejected() {
     let run = waiting(|builder| builder).await;
     let other = waiting(|builder| builder).await;
     for store in [&run.store, &other.store] {
         Passphrase::set(store, Some(PASSPHRASE)).unwrap();
     }
     let of_other = Passphrase::of([&other.store]).unwrap();
-    let elsewhere = Decider::default().confirmed(of_other.confirm(PASSPHRASE).unwrap());
-    assert!(run.decide(approve(), &elsewhere).is_err());
+    let decider_of_other = Decider::default().confirmed(of_other.confirm(PASSPHRASE).unwrap());
+    assert!(run.decide(approve(), &decider_of_other).is_err());
 
     let before = Passphrase::of([&run.store]).unwrap();
     let before = Decider::default().confirmed(before.confirm(PASSPHRASE).unwrap());
@@ -106,7 +106,7 @@ async fn the_passphrase_of_another_store_or_an_earlier_one_is_none() {
     assert!(run.decide(approve(), &before).is_err());
     assert_eq!(run.decisions(), 0);
 
-    // One text that matches both stores is the proof for both.
+    // If both stores have the same passphrase, one proof is valid for both.
     Passphrase::set(&run.store, Some(PASSPHRASE)).unwrap();
     let both = Passphrase::of([&run.store, &other.store]).unwrap();
     let both = Decider::default().confirmed(both.confirm(PASSPHRASE).unwrap());
@@ -115,7 +115,7 @@ async fn the_passphrase_of_another_store_or_an_earlier_one_is_none() {
 }
 
 #[tokio::test]
-async fn a_form_of_a_client_needs_no_passphrase() {
+async fn an_approval_form_of_a_client_needs_no_passphrase() {
     let run = waiting(|builder| builder).await;
     Passphrase::set(&run.store, Some(PASSPHRASE)).unwrap();
     run.decide(approve(), &Decider::client_form()).unwrap();

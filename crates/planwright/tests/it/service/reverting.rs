@@ -141,7 +141,7 @@ async fn a_run_is_undone_in_reverse_order() {
     assert_eq!(calls, ["inner/deep", "each[1]", "each[0]", "one"]);
     assert!(in_doubt.is_empty());
     assert_eq!(calendar.deleted(), "d c b a");
-    // What is undone is not undone again.
+    // Undone calls are not undone again.
     let prepared = planwright.prepare_revert("order", None).await.unwrap();
     assert!(prepared.revert.undos.is_empty() && prepared.revert.is_complete());
     assert_eq!(prepared.revert.undone_before, 4);

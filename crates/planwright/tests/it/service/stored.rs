@@ -79,7 +79,7 @@ async fn a_program_with_functions_alone_resumes_its_run() {
     assert_eq!(summary.run, "order-1");
     assert_eq!(summary.output.to_string(), r#"{"look":1,"pay":"paid ada"}"#);
     assert_eq!((bank.looks(), bank.paid().len()), (1, 2));
-    // What is done stays done.
+    // Resuming a run that succeeded makes no calls.
     let again = planwright
         .resume(&disk.open(), "order-1".parse().unwrap())
         .await
@@ -335,7 +335,7 @@ async fn the_parts_of_the_store_use_a_decision_once() {
     assert_eq!(run().await, RunStatus::Failed);
     assert_eq!(run().await, RunStatus::Waiting);
     assert_eq!(bank.paid().len(), 1);
-    // What the store has goes before what another approver says.
+    // A decision in the store takes precedence over another approver.
     disk.approve("r");
     let no = Always(Decision::Reject { because: None });
     let approver = StoreApprover::new(disk.open(), "r".parse().unwrap()).or(Arc::new(no));

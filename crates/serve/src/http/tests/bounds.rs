@@ -139,7 +139,7 @@ async fn refused_clients_do_not_lock_others_out() {
     let mut known = server.connect().await;
     let first = post(&[&token], "hang");
     known.write_all(first.as_bytes()).await.unwrap();
-    // Who was let in stays, however many come.
+    // An accepted connection stays open, however many others arrive.
     figure(&server, "planwright_http_requests_in_flight 1").await;
     for _ in 0..100 {
         slow.push(server.connect().await);

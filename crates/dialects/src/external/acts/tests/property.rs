@@ -255,7 +255,7 @@ proptest! {
         let text = value.to_json();
         let first = parsed(&text);
         prop_assert!(!has_unexpected(&first), "{text}\n{}", diagnostics(&first));
-        // What certainly is a reference of another system cannot be written as a text.
+        // A text that certainly is a reference of another system is rejected.
         prop_assume!(!first.diagnostics.has_errors());
         let plan = first.plan.expect("a plan");
         let (written, losses) = Acts.print(&plan);
