@@ -121,7 +121,7 @@ pub(super) async fn run_turn(
         }
         _ => output,
     };
-    context.shown.ended(TurnEnd {
+    context.output.ended(TurnEnd {
         end: end.as_str(),
         answer,
         message: explanation,
@@ -258,15 +258,17 @@ struct ShownSolution {
 
 impl AgentListener for ChatListener<'_> {
     fn on_event(&self, event: AgentEvent<'_>) {
-        let shown = &self.context.shown;
+        let chat_output = &self.context.output;
         match event {
-            AgentEvent::Asked { round } => shown.event("asked", [("round", Value::from(round))]),
+            AgentEvent::Asked { round } => {
+                chat_output.event("asked", [("round", Value::from(round))])
+            }
             AgentEvent::Unsound { diagnostics } => {
-                shown.event(
+                chat_output.event(
                     "unsound",
                     [("findings", Value::from(diagnostics.to_string()))],
                 );
-                shown.line(&format!(
+                chat_output.line(&format!(
                     "the answer is not a valid solution:\n{diagnostics}"
                 ));
             }
@@ -279,7 +281,7 @@ impl AgentListener for ChatListener<'_> {
                     ("calls", Value::from(calls.to_vec())),
                     ("output", output.clone()),
                 ];
-                shown.event("solution", fields.clone());
+                chat_output.event("solution", fields.clone());
                 let solution = ShownSolution {
                     value: Value::object(fields),
                     plan: plan.cloned(),
@@ -356,7 +358,7 @@ impl ChatSolutionRunner<'_> {
         };
         let summary = context.run(&run.id, &loaded, &plan, is_approved).await?;
         let is_success = summary.status == RunStatus::Succeeded;
-        context.shown.print_call(
+        context.output.print_call(
             "solution",
             &Value::from(run.id.as_str()),
             is_success,

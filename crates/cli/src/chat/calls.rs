@@ -55,9 +55,9 @@ impl CallHandler<'_> {
     pub(super) async fn answer(&self, call: &ModelCall) -> String {
         let begin = Instant::now();
         if let Some(problem) = invalid_arguments_message(&call.arguments) {
-            let shown = &self.context.shown;
-            shown.line(&format!("  ✗ {}  was refused: {problem}", call.name));
-            shown.print_call(&call.name, &call.arguments, false, begin.elapsed());
+            let output = &self.context.output;
+            output.line(&format!("  ✗ {}  was refused: {problem}", call.name));
+            output.print_call(&call.name, &call.arguments, false, begin.elapsed());
             return CallOutcome::failure(problem).text;
         }
         let argument = |name: &str| call.arguments.get(name).and_then(Value::as_text);
@@ -73,7 +73,7 @@ impl CallHandler<'_> {
             _ => Ok(self.find(argument("query"))),
         };
         let outcome = outcome.unwrap_or_else(CallOutcome::failure);
-        self.context.shown.print_call(
+        self.context.output.print_call(
             &call.name,
             &call.arguments,
             outcome.is_success,
@@ -89,7 +89,7 @@ impl CallHandler<'_> {
         };
         let found = self.offer.find(query);
         self.context
-            .shown
+            .output
             .line(&format!("  ✓ {FIND}  {}", found.len()));
         let text = if found.is_empty() {
             "no tool fits".to_owned()
@@ -109,7 +109,7 @@ impl CallHandler<'_> {
             let near = nearest(name, context.tools.keys().map(String::as_str));
             let near = near.map(|near| format!("; did you mean `{near}`?"));
             let message = format!("there is no tool `{name}`{}", near.unwrap_or_default());
-            context.shown.line(&format!("  ✗ {message}"));
+            context.output.line(&format!("  ✗ {message}"));
             return Ok(CallOutcome::failure(message));
         };
         let (Some(text), _) = Native.print(&single_call(&context.toolbox.catalog, tool, arguments))
@@ -120,7 +120,7 @@ impl CallHandler<'_> {
         let (plan, loaded) = context.check(loaded);
         let Some(plan) = plan else {
             context
-                .shown
+                .output
                 .line(&format!("  ✗ {}  was refused", tool.name));
             return Ok(CallOutcome::failure(error_lines(&loaded.diagnostics)));
         };

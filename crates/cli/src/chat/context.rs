@@ -28,7 +28,7 @@ use super::turn_runs::TurnRuns;
 use crate::approval::approver::{ApprovalSubject, approver};
 use crate::args::{Approve, ChatArguments, ConsentArguments, Progress, RunFormat};
 use crate::error::CommandError;
-use crate::planning::dates::Known;
+use crate::planning::dates::PlanningFacts;
 use crate::planning::progress;
 use crate::runs::store;
 use crate::system::signals::Signals;
@@ -50,11 +50,11 @@ pub(super) struct ChatContext<'a> {
     pub(super) tools: IndexMap<String, Arc<Tool>>,
     pub(super) backend: CallCounter,
     pub(super) model: Arc<dyn Model>,
-    pub(super) known: Known,
+    pub(super) known: PlanningFacts,
     /// Plans that the model may call.
     pub(super) chat_library: ChatLibrary,
     pub(super) store: Option<Store>,
-    pub(super) shown: ChatOutput,
+    pub(super) output: ChatOutput,
     pub(super) printer: Printer,
     pub(super) telemetry: Telemetry,
     /// True if plans run while they are written.
@@ -76,7 +76,7 @@ impl<'a> ChatContext<'a> {
         calls: u64,
         printer: Printer,
     ) -> Result<Self, CommandError> {
-        let known = Known::read(&arguments.planning, config)?;
+        let known = PlanningFacts::read(&arguments.planning, config)?;
         let library = arguments.acts.library.as_deref();
         let chat_library = library
             .map(ChatLibrary::open)
@@ -104,7 +104,7 @@ impl<'a> ChatContext<'a> {
             known,
             chat_library,
             store,
-            shown: ChatOutput::new(arguments.format, printer),
+            output: ChatOutput::new(arguments.format, printer),
             printer,
             telemetry: telemetry::open(config)?,
             is_streamed: false,
@@ -295,7 +295,7 @@ impl<'a> ChatContext<'a> {
         let mut run = self.service().launch(spec)?;
         let in_progress = self.runs.add(run.canceller());
         while let Some(event) = run.next_event().await {
-            self.shown.run(&id, &event);
+            self.output.run(&id, &event);
             if is_shown {
                 lines.event(&event);
             }

@@ -148,7 +148,7 @@ impl CallHandler<'_> {
         is_approved: bool,
     ) -> Result<CallOutcome, CommandError> {
         let run = RunId::random();
-        self.context.shown.line(&headline(id, plan, &run));
+        self.context.output.line(&headline(id, plan, &run));
         let summary = self.context.run(&run, loaded, plan, is_approved).await?;
         Ok(self.outcome_of(id, &summary))
     }
@@ -184,7 +184,7 @@ impl CallHandler<'_> {
         let plan = ChatContext::read(id, &text, Some(Native.name())).plan;
         let plan = plan.unwrap_or_default();
         self.context
-            .shown
+            .output
             .line(&format!("  {id}: {} steps, not run", plan.steps.len()));
         CallOutcome {
             text: steps(id, &plan).to_json(),

@@ -29,7 +29,7 @@ use crate::error::{CommandError, Exit};
 use crate::planning::create::EarlyRunServices;
 use crate::planning::dates::PlanningDay;
 use crate::planning::progress::{self, Waiting};
-use crate::run::early_run::{EarlyRunStore, in_vain};
+use crate::run::early_run::{EarlyRunStore, abandoned_calls};
 use crate::runs::store;
 use crate::system::signals::Signals;
 use crate::system::{environment, telemetry};
@@ -53,7 +53,7 @@ const CANCELLED: &str = "error: the person cancelled this call";
 /// The end of a turn.
 enum End {
     Answer { text: String, is_shown: bool },
-    Bound(&'static str),
+    LimitReached(&'static str),
     Model { error: ModelError, is_shown: bool },
     Interrupted,
 }
@@ -67,9 +67,9 @@ pub(super) async fn run_turn(
 ) -> Result<Exit, CommandError> {
     chat.set_title(&words);
     let day = context.known.day(&words);
-    say(chat, Message::User(words));
+    add_message(chat, Message::User(words));
     save(context, chat)?;
-    let end = rounds(context, chat, &day, signals).await?;
+    let end = run_rounds(context, chat, &day, signals).await?;
     let ended = TurnEnd::of(&chat.id, chat.usage);
     let (ended, exit) = match end {
         End::Answer { text, is_shown } => {
@@ -83,7 +83,7 @@ pub(super) async fn run_turn(
                 Exit::Success,
             )
         }
-        End::Bound(what) => {
+        End::LimitReached(what) => {
             let message = Some(format!("the limit of {what} is reached"));
             (
                 TurnEnd {
@@ -117,12 +117,12 @@ pub(super) async fn run_turn(
             Exit::Interrupted,
         ),
     };
-    context.shown.ended(ended)?;
+    context.output.ended(ended)?;
     Ok(exit)
 }
 
 /// Sends requests to the model and runs its calls until there is an answer.
-async fn rounds(
+async fn run_rounds(
     context: &ChatContext<'_>,
     chat: &mut Chat,
     day: &PlanningDay,
@@ -145,14 +145,14 @@ async fn rounds(
     for round in 1..=bounds.rounds.get() {
         let tokens = chat.usage.input_tokens + chat.usage.output_tokens;
         if bounds.tokens.is_some_and(|limit| tokens >= limit) {
-            return Ok(End::Bound("tokens"));
+            return Ok(End::LimitReached("tokens"));
         }
         let cost = bounds.cost.zip(chat.usage.cost);
         if cost.is_some_and(|(limit, cost)| cost >= limit) {
-            return Ok(End::Bound("money"));
+            return Ok(End::LimitReached("money"));
         }
         context
-            .shown
+            .output
             .event("asked", [("round", Value::from(round))]);
         let messages = messages(chat, &phrases.text());
         let mut request = ModelRequest::new(Arc::clone(&system), messages);
@@ -171,7 +171,7 @@ async fn rounds(
             }
         };
         chat.usage += reply.usage;
-        say(chat, reply.message());
+        add_message(chat, reply.message());
         if reply.calls.is_empty() {
             save(context, chat)?;
             return Ok(End::Answer {
@@ -180,7 +180,7 @@ async fn rounds(
             });
         }
         if !is_shown && !reply.text.trim().is_empty() {
-            context.shown.intermediate_message(&reply.text);
+            context.output.intermediate_message(&reply.text);
         }
         // Calls in flight are stored, so that a resumed conversation knows them after a crash.
         save(context, chat)?;
@@ -191,7 +191,7 @@ async fn rounds(
             return Ok(End::Interrupted);
         }
     }
-    Ok(End::Bound("rounds"))
+    Ok(End::LimitReached("rounds"))
 }
 
 /// Makes the calls of one reply in parallel. Returns true if the person interrupted them.
@@ -240,7 +240,7 @@ async fn call(
     let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
     for (call, result) in calls.iter().zip(results) {
         let text = result.unwrap_or_else(|| CANCELLED.to_owned());
-        say(
+        add_message(
             chat,
             Message::ToolResult {
                 call: call.id.clone(),
@@ -296,7 +296,7 @@ pub(super) fn offer<'a>(
     )
 }
 
-fn say(chat: &mut Chat, message: Message) {
+fn add_message(chat: &mut Chat, message: Message) {
     if let Conversation::Tools { messages, .. } = &mut chat.conversation {
         messages.push(message);
     }
@@ -458,7 +458,7 @@ impl CallHandler<'_> {
             None => progress::report_response(&created, context.model.name(), context.printer),
         }
         if let Some(error) = error {
-            return Err(run_store.problem(&error));
+            return Err(run_store.launch_error(&error));
         }
         Ok(match (id, summary, &created.plan) {
             (Some(id), Some(summary), Some(plan)) => {
@@ -468,7 +468,7 @@ impl CallHandler<'_> {
             // A plan whose `mode` is not `run` is only shown.
             (_, _, Some(plan)) => self.describe_plan(&self.add(goal, plan.text.clone())),
             (_, _, None) => {
-                run_store.left(false, context.printer);
+                run_store.report_interruption(false, context.printer);
                 missing_plan_outcome(&created)
             }
         })
@@ -505,7 +505,7 @@ impl ChatStreamListener<'_> {
                     let run = store::short_id(self.run);
                     self.print(|| {
                         context
-                            .shown
+                            .output
                             .line(&format!("  a plan that is still being written, run {run}"));
                     });
                 }
@@ -523,18 +523,18 @@ impl ChatStreamListener<'_> {
                 if !self.is_announced {
                     self.is_announced = true;
                     let line = headline(&id, &plan.checked, self.run);
-                    context.shown.line(&line);
+                    context.output.line(&line);
                 }
                 self.id = Some(id);
             }
             StreamEvent::Run(event) => {
-                context.shown.run(self.run, event);
+                context.output.run(self.run, event);
                 self.print(|| self.lines.event(event));
             }
             StreamEvent::Abandoned(summary) => {
                 self.lines.restart();
-                if let Some(line) = in_vain(summary) {
-                    self.print(|| context.shown.line(&format!("  {line}")));
+                if let Some(line) = abandoned_calls(summary) {
+                    self.print(|| context.output.line(&format!("  {line}")));
                 }
             }
             StreamEvent::Text(_) => {}

@@ -24,7 +24,7 @@ use planwright::telemetry::Telemetry;
 use planwright_store::Store;
 
 use super::create::{self, PlanRequirements};
-use super::dates::{Known, PlanningDay};
+use super::dates::{PlanningDay, PlanningFacts};
 use super::{model, progress};
 use crate::approval::review::{MAX_CHANGES, ReviewChoice, changed_goal, review};
 use crate::args::{AdaptArguments, Approve, AskArguments, Progress, RunFormat};
@@ -50,7 +50,7 @@ pub(crate) async fn command(
 ) -> Result<Exit, CommandError> {
     let is_streamed = arguments.stream.is_wanted(&arguments.consent)?;
     let Settings { config, .. } = settings::load(Path::new("."))?;
-    let known = Known::read(&arguments.planning, &config)?;
+    let known = PlanningFacts::read(&arguments.planning, &config)?;
     let model = model::open(&arguments.model, &config)?;
     let mut signals = Signals::new()?;
     let mut toolbox = tokio::select! {

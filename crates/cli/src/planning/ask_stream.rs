@@ -17,7 +17,7 @@ use super::create::{self, EarlyRunServices, PlanRequirements};
 use super::progress;
 use crate::approval::approver::{ApprovalSubject, approver};
 use crate::error::{CommandError, Exit};
-use crate::run::early_run::{EarlyRunStore, in_vain};
+use crate::run::early_run::{EarlyRunStore, abandoned_calls};
 use crate::run::session::RunOutputs;
 use crate::run::stopping::{CANCELLING, Reaction, Stopping};
 use crate::runs::store;
@@ -68,7 +68,7 @@ impl AskSession<'_> {
         if let Some(error) = error {
             live.finish();
             telemetry::close(telemetry).await;
-            return Err(run_store.problem(&error));
+            return Err(run_store.launch_error(&error));
         }
         let answer = AnswerV1::new(
             &self.arguments.question,
@@ -83,7 +83,7 @@ impl AskSession<'_> {
             if let Some(plan) = &created.plan {
                 self.is_to_run(plan);
             }
-            run_store.left(false, self.printer);
+            run_store.report_interruption(false, self.printer);
             self.print_document(&answer)?;
             return Ok(AskOutcome::Nothing(create::exit(&created)));
         };
@@ -188,7 +188,7 @@ impl AskSession<'_> {
                         }
                         Some((_, Reaction::Leave)) | None => {
                             live.finish();
-                            run_store.left(state.has_called, self.printer);
+                            run_store.report_interruption(state.has_called, self.printer);
                             return Ok(None);
                         }
                     }
@@ -243,7 +243,7 @@ impl AskStreamListener<'_> {
             }
             StreamEvent::Abandoned(summary) => {
                 live.restart();
-                if let Some(line) = in_vain(summary) {
+                if let Some(line) = abandoned_calls(summary) {
                     live.suspend(|| printer.quote(&line));
                 }
             }

@@ -26,7 +26,7 @@ use planwright::planner::stream::{
 };
 use sha2::{Digest, Sha256};
 
-use super::dates::{Known, PlanningDay};
+use super::dates::{PlanningDay, PlanningFacts};
 use super::model;
 use crate::args::{CreateArguments, Format, PlanningArguments, RunFormat, StoreArguments};
 use crate::error::{CommandError, Exit};
@@ -47,7 +47,7 @@ pub(crate) async fn command(
         text_file::may_write(file, arguments.force)?;
     }
     let Settings { config, .. } = settings::load(Path::new("."))?;
-    let known = Known::read(&arguments.planning, &config)?;
+    let known = PlanningFacts::read(&arguments.planning, &config)?;
     // A missing model is reported before servers start. To show the prompt, no model is needed.
     let model = if arguments.show_prompt {
         None
@@ -185,7 +185,7 @@ fn cached(
 }
 
 /// Returns the dialect in which the model writes plans: from the arguments, else from the configuration.
-fn dialect(known: &Known, config: &Config) -> PlanDialect {
+fn dialect(known: &PlanningFacts, config: &Config) -> PlanDialect {
     let configured = config.model().dialect;
     known.dialect.or(configured).unwrap_or_default()
 }
@@ -206,7 +206,7 @@ pub(crate) struct PlanRequirements<'a> {
     timestamp: String,
     catalog: &'a Catalog,
     durations: Durations,
-    known: &'a Known,
+    known: &'a PlanningFacts,
     dialect: PlanDialect,
     library: Library,
     policy: Policy,
@@ -220,7 +220,7 @@ impl<'a> PlanRequirements<'a> {
     pub(crate) fn new(
         goal: &'a str,
         toolbox: &'a Toolbox,
-        known: &'a Known,
+        known: &'a PlanningFacts,
         durations: Durations,
         config: &Config,
     ) -> Self {

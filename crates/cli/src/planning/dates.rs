@@ -98,14 +98,14 @@ pub(crate) const SCHEMA_FORM: &str =
 
 /// The context of a goal: the files and settings that the arguments name.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct PlanningFacts {
     pub(super) now: Now,
     pub(super) memory: Option<Memory>,
     pub(super) state: Option<Value>,
     pub(super) dialect: Option<PlanDialect>,
 }
 
-impl Known {
+impl PlanningFacts {
     /// The JSON Schema of the state to fill.
     pub(crate) fn state(&self) -> Option<&Value> {
         self.state.as_ref()
@@ -147,7 +147,7 @@ impl Known {
     }
 }
 
-impl Known {
+impl PlanningFacts {
     /// Returns the current day, and the meanings of the date phrases in `text`.
     pub(crate) fn day(&self, text: &str) -> PlanningDay {
         PlanningDay::of(text, &self.now, &self.now)

@@ -52,7 +52,7 @@ impl EarlyRunStore<'_> {
     }
 
     /// Returns the reason why a valid plan did not run.
-    pub(crate) fn problem(&self, error: &StreamedRunError) -> CommandError {
+    pub(crate) fn launch_error(&self, error: &StreamedRunError) -> CommandError {
         let problem = self.state().problem.take();
         problem.unwrap_or_else(|| {
             CommandError::new(match error {
@@ -65,7 +65,7 @@ impl EarlyRunStore<'_> {
     }
 
     /// Reports the state of an interrupted run, with or without calls.
-    pub(crate) fn left(&self, has_called: bool, printer: Printer) {
+    pub(crate) fn report_interruption(&self, has_called: bool, printer: Printer) {
         let state = self.state();
         if state.is_unfinished {
             self.unfinished(printer);
@@ -136,7 +136,7 @@ impl EarlyRunStore<'_> {
 }
 
 /// Returns a line about the calls of an early run that the final plan did not continue; `None` if there were none.
-pub(crate) fn in_vain(abandoned: &RunSummary) -> Option<String> {
+pub(crate) fn abandoned_calls(abandoned: &RunSummary) -> Option<String> {
     let mut steps: Vec<String> = Vec::new();
     for call in &abandoned.calls {
         let step = format!("`{}`", call.at);

@@ -98,10 +98,13 @@ fn kind(argument: &Arg) -> Option<&str> {
 }
 
 /// A value and its description.
-type Known = (String, Option<String>);
+type NamedCandidate = (String, Option<String>);
 
 /// The values of `known` that begin with `current`.
-fn matching(known: impl IntoIterator<Item = Known>, current: &OsStr) -> Vec<CompletionCandidate> {
+fn matching(
+    known: impl IntoIterator<Item = NamedCandidate>,
+    current: &OsStr,
+) -> Vec<CompletionCandidate> {
     let current = current.to_string_lossy();
     let known = known.into_iter();
     let known = known.filter(|(value, _)| value.starts_with(&*current));
@@ -138,7 +141,7 @@ fn stored() -> Option<Store> {
     store::open_existing(&arguments).ok().flatten()
 }
 
-fn plans() -> Vec<Known> {
+fn plans() -> Vec<NamedCandidate> {
     let plans = stored().and_then(|store| store.plans().ok());
     let plans = plans.unwrap_or_default().into_iter();
     plans
@@ -149,7 +152,7 @@ fn plans() -> Vec<Known> {
         .collect()
 }
 
-fn runs() -> Vec<Known> {
+fn runs() -> Vec<NamedCandidate> {
     let filter = RunFilter {
         limit: Some(MAX_RUNS),
         ..RunFilter::default()
@@ -161,7 +164,7 @@ fn runs() -> Vec<Known> {
 }
 
 /// The steps of the plan or the run that the command line names, or of the newest run.
-fn steps() -> Vec<Known> {
+fn steps() -> Vec<NamedCandidate> {
     let of_file = |word: &String| {
         let path = Path::new(word);
         let text = path
@@ -186,7 +189,7 @@ fn steps() -> Vec<Known> {
 }
 
 /// The simulated tools of the command line, or the tools of servers that were seen before.
-fn tools() -> Vec<Known> {
+fn tools() -> Vec<NamedCandidate> {
     let simulated = || {
         let text = text_file::read(Path::new(&option("--simulate")?)).ok()?;
         let tools = Value::from_json(&text).ok()?;
@@ -204,7 +207,7 @@ fn tools() -> Vec<Known> {
     simulated().or_else(seen).unwrap_or_default()
 }
 
-fn codes() -> Vec<Known> {
+fn codes() -> Vec<NamedCandidate> {
     let codes = Code::ALL.iter();
     codes
         .map(|code| (code.as_str().to_owned(), Some(code.title().to_owned())))

@@ -17,7 +17,7 @@ resource = "https://plans.example.com/mcp"
 #[test]
 fn an_issuer_with_defaults_and_without() {
     assert_eq!(
-        settled(OAUTH, "")[2..],
+        effective_settings(OAUTH, "")[2..],
         [
             r#"serve.oauth.audiences = "https://plans.example.com/mcp" (mine.toml:2)"#,
             r#"serve.oauth.algorithms = "RS256" (mine.toml:2)"#,
@@ -36,7 +36,7 @@ fn an_issuer_with_defaults_and_without() {
     );
     let own = "audiences = ['plans']\nscopes = ['plans:run']\nalgorithms = ['ES256']\ngroups_claim = 'realm_access.roles'\nkeys_for = '10m'\n";
     assert_eq!(
-        settled(&format!("{OAUTH}{own}"), ""),
+        effective_settings(&format!("{OAUTH}{own}"), ""),
         [
             r#"serve.oauth.issuer = "https://id.example.com/realms/work" (mine.toml:2)"#,
             r#"serve.oauth.resource = "https://plans.example.com/mcp" (mine.toml:2)"#,

@@ -1,6 +1,6 @@
 //! `[dates]`.
 
-use super::{issues, read, settled};
+use super::{effective_settings, issues, read};
 use crate::config::{Config, FiscalYearNumber, Origin};
 
 #[test]
@@ -8,7 +8,7 @@ fn a_calendar_is_set() {
     let mine = "[dates]\nfirst_weekday = \"sunday\"\nfiscal_year = \"April\"\n";
     let project = "[dates]\nfirst_weekday = \"saturday\"\nfiscal_year_number = \"start\"\n";
     assert_eq!(
-        settled(mine, project),
+        effective_settings(mine, project),
         [
             "dates.fiscal_year = \"april\" (mine.toml:3)",
             "dates.first_weekday = \"saturday\" (planwright.toml:2)",

@@ -33,7 +33,7 @@ fn issues(origin: Origin, text: &str, expected: &[&str]) {
 }
 
 /// Returns the effective settings of both files, without those that are not set.
-fn settled(user: &str, project: &str) -> Vec<String> {
+fn effective_settings(user: &str, project: &str) -> Vec<String> {
     let user = read(Origin::User, user).unwrap();
     let project = read(Origin::Project, project).unwrap();
     let settings = Config::of([&user, &project]).settings();
@@ -80,7 +80,7 @@ same_rounds = 5
 max_bytes = "64KiB"
 "#;
     assert_eq!(
-        settled(mine, ""),
+        effective_settings(mine, ""),
         [
             r#"tools.allow = "fs.*" (mine.toml:3)"#,
             r#"tools.allow = "git.*" (mine.toml:3)"#,
@@ -131,7 +131,7 @@ rates.r = "1/s"
 output.max_bytes = 1000
 "#;
     assert_eq!(
-        settled(mine, theirs),
+        effective_settings(mine, theirs),
         [
             r#"tools.allow = "a" (mine.toml:3)"#,
             r#"tools.allow = "b" (mine.toml:3)"#,
@@ -277,7 +277,7 @@ fn any_file_names_the_calls_that_undo_others() {
         ]
     );
     assert_eq!(
-        settled(mine, ""),
+        effective_settings(mine, ""),
         [
             r#"tools.undo."calendar.create_event" = "calendar.delete_event(id=${output.id}, why=\"was ${arguments.title}\")" (mine.toml:3)"#
         ]
@@ -515,7 +515,7 @@ proptest! {
 fn what_plans_may_be_given_from_outside() {
     let user = "[env]\nREGION = [\"shop.*\", \"mail.send\"]\n[secrets.KEY]\nfile = \"key\"\ntools = [\"shop.pay\"]\n";
     let project = "[env]\nREGION = [\"shop.list\"]\nPATH = [\"*\"]\n[secrets.KEY]\ntools = []\n[secrets.OTHER]\ntools = [\"*\"]\n";
-    let held = settled(user, project);
+    let held = effective_settings(user, project);
     let held: Vec<&str> = held.iter().map(String::as_str).collect();
     assert_eq!(
         held,
@@ -554,7 +554,7 @@ fn secrets_that_cannot_be_so() {
 fn stages_stand_in_the_order_of_the_file() {
     let project = "[stages.start]\ntools = [\"shop.list*\"]\nnext = [\"pay\"]\n[stages.pay]\ntools = []\nneeds = [\"cart\"]\nnext = [\"start\", \"end\"]\n[stages.end]\ntools = [\"*\"]\n";
     assert_eq!(
-        settled("", project),
+        effective_settings("", project),
         [
             "stages.start.tools = \"shop.list*\" (planwright.toml:1)",
             "stages.start.next = \"pay\" (planwright.toml:1)",
@@ -568,7 +568,7 @@ fn stages_stand_in_the_order_of_the_file() {
     // Those of a project do not count beside the user's own.
     let mine = "[stages.only]\ntools = [\"a\"]\n";
     assert_eq!(
-        settled(mine, project),
+        effective_settings(mine, project),
         ["stages.only.tools = \"a\" (mine.toml:1)"]
     );
 }

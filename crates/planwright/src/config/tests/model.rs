@@ -8,7 +8,7 @@ use super::*;
 #[test]
 fn the_dialect_is_read_under_its_earlier_name() {
     assert_eq!(
-        settled("[model]\nnotation = \"lines\"\n", ""),
+        effective_settings("[model]\nnotation = \"lines\"\n", ""),
         [r#"model.dialect = "lines" (mine.toml:2)"#]
     );
 }
@@ -28,7 +28,7 @@ attempts = 2
 prices = { input = 2.5, output = 10 }
 "#;
     assert_eq!(
-        settled(user, ""),
+        effective_settings(user, ""),
         [
             r#"model.name = "openai-compatible:qwen" (mine.toml:3)"#,
             r#"model.base_url = "http://localhost:8000/v1" (mine.toml:4)"#,

@@ -18,11 +18,11 @@ recall_bytes = "1GiB"
 task_after = "1h"
 listing_tokens = 1001
 "#;
-    assert_eq!(settled("", higher), <[&str; 0]>::default());
-    assert_eq!(settled(higher, "").len(), 11);
+    assert_eq!(effective_settings("", higher), <[&str; 0]>::default());
+    assert_eq!(effective_settings(higher, "").len(), 11);
     let lower = higher.replace("8MiB", "3MiB").replace("6001/m", "5999/m");
     assert_eq!(
-        settled("", &lower),
+        effective_settings("", &lower),
         [
             "serve.max_body = 3145728 (planwright.toml:3)",
             r#"serve.rate = "5999/m" (planwright.toml:7)"#,
@@ -30,7 +30,7 @@ listing_tokens = 1001
     );
     // The limit of the user's own file bounds the one of a project.
     assert_eq!(
-        settled("serve.max_body = '16MiB'", higher)[0],
+        effective_settings("serve.max_body = '16MiB'", higher)[0],
         "serve.max_body = 8388608 (planwright.toml:3)"
     );
 }
@@ -56,7 +56,7 @@ headers.x-api-key = "k3y"
 "#;
     let project = "[serve]\nmax_body = 1024\nmax_requests = 64\nrate = '60/m'\nrecall_for = '0s'\nrecall_bytes = '2MiB'\nlisting_tokens = 0\n";
     assert_eq!(
-        settled(user, project),
+        effective_settings(user, project),
         [
             r#"serve.hosts = "plans.example.com" (mine.toml:3)"#,
             r#"serve.origins = "https://chat.example.com" (mine.toml:4)"#,
