@@ -287,9 +287,9 @@ def ledger_of(entries, server):
         elif entry["state"] == "executing" and entry["method"] not in server.read_only:
             asked = True
             same = (one for one in log if one["tool"] == entry["method"] and covers(one["arguments"], entry["args"]))
-            result = next((one["result"] for one in same if "result" in one), None)
-            if result is not None:
-                result = {"result": result} if entry["method"] in server.wrapped else result
+            made = next((one for one in same if "result" in one), None)
+            if made:
+                result = {"result": made["result"]} if entry["method"] in server.wrapped else made["result"]
                 found.append({"method": entry["method"], "args": entry["args"], "result": result})
     return found, asked
 
