@@ -94,7 +94,7 @@ def ways_table(figures):
         [
             ["direct calls", f"Pydantic AI {version['pydantic-ai-slim']}, `StepPersistence` of its harness {version['pydantic-ai-harness']}"],
             ["plan", f"Planwright {version['planwright']}, `planwright serve` and `planwright run`"],
-            ["code mode of Cloudflare", f"`@cloudflare/codemode` {version['@cloudflare/codemode']}, its durable runtime and `DynamicWorkerExecutor` in workerd {version['workerd']}"],
+            ["code mode of Cloudflare", f"`@cloudflare/codemode` {version['@cloudflare/codemode']}, `createCodeTool`, its durable runtime, and `DynamicWorkerExecutor` in workerd {version['workerd']}"],
             ["code mode of Pydantic AI", f"`CodeMode` of `pydantic-ai-harness` {version['pydantic-ai-harness']}, Monty {version['pydantic-monty']}"],
         ],
         "---",

@@ -57,6 +57,12 @@ class Recorded(unittest.TestCase):
         self.assertEqual([(one["method"], one["result"]) for one in found], [("get", 3), ("pay", {"result": "paid"})])
         self.assertTrue(asked)
 
+    def test_a_change_that_returned_nothing_has_happened(self):
+        server = self.Server()
+        server.post = lambda path: [{"tool": "send", "arguments": {}, "result": None}]
+        found, _ = ways.ledger_of([self.entry("executing", "send", {})], server)
+        self.assertEqual(found, [{"method": "send", "args": {}, "result": None}])
+
     def test_a_change_that_did_not_happen_is_made_and_a_read_asks_no_person(self):
         self.assertEqual(ways.ledger_of([self.entry("executing", "pay", {"to": "b"})], self.Server()), ([], True))
         self.assertEqual(ways.ledger_of([self.entry("executing", "get", {})], self.Server()), ([], False))

@@ -86,6 +86,7 @@ class Agent:
 
     def __init__(self, mode, together=True, search=False):
         self.mode, self.together, self.search = mode, together, search
+        self.described = {}
         self.process = subprocess.Popen(
             [sys.executable, os.path.join(HERE, "agent.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=open(os.path.join(tempfile.gettempdir(), "yardstick-agent.log"), "a"), text=True,
@@ -128,8 +129,13 @@ class Agent:
         return None
 
     def definitions(self, server):
-        self.begin(server, [])
-        return compact(self.end()["definitions"][0])
+        if server.name not in self.described:
+            self.begin(server, [])
+            result = self.end()
+            if result is None:
+                raise SystemExit(f"{server.name}: the agent ended without its definitions")
+            self.described[server.name] = compact(result["definitions"][0])
+        return self.described[server.name]
 
     def run(self, server, task, scripts, timed=False):
         self.begin(server, scripts, timed=timed)
@@ -203,7 +209,7 @@ class Codemode:
         return [looking_up(task), *scripts] if self.search else scripts
 
     def definitions(self, server):
-        """The definition of `createCodeTool`, which has all types, or the one of the durable runtime, which says how to search."""
+        """The definition of `createCodeTool`, which has all types, or of the durable runtime, which says how to search."""
         return compact(self.ask(server, "definition", "search" if self.search else "types"))
 
     def run(self, server, task, scripts, timed=False):
@@ -281,9 +287,9 @@ def ledger_of(entries, server):
         elif entry["state"] == "executing" and entry["method"] not in server.read_only:
             asked = True
             same = (one for one in log if one["tool"] == entry["method"] and covers(one["arguments"], entry["args"]))
-            result = next((one["result"] for one in same if "result" in one), None)
-            if result is not None:
-                result = {"result": result} if entry["method"] in server.wrapped else result
+            made = next((one for one in same if "result" in one), None)
+            if made:
+                result = {"result": made["result"]} if entry["method"] in server.wrapped else made["result"]
                 found.append({"method": entry["method"], "args": entry["args"], "result": result})
     return found, asked
 
@@ -469,7 +475,8 @@ def decisions(steps, log):
             if part["status"] != "unknown":
                 continue
             # The log has the defaults of arguments, too.
-            same = [one for one in log if one["tool"] == step["tool"].rpartition(".")[2] and covers(one["arguments"], part["args"])]
+            tool = step["tool"].rpartition(".")[2]
+            same = [one for one in log if one["tool"] == tool and covers(one["arguments"], part["args"])]
             entry = next((one for one in same if "result" in one), None)
             if entry is None:
                 yield from ("--retry", name)

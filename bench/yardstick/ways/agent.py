@@ -116,9 +116,9 @@ class Ledger:
                     one for one in found
                     if one["tool"] == name and all(one["arguments"].get(key) == value for key, value in arguments.items())
                 ]  # fmt: skip
-                result = next((one["result"] for one in same if "result" in one), None)
-                if result is not None:
-                    return result
+                made = next((one for one in same if "result" in one), None)
+                if made:
+                    return made["result"]
         number = next(self.numbers)
         self.append(number=number, tool=name, arguments=arguments)
         result = await call_tool(name, arguments)
