@@ -4,7 +4,6 @@ use planwright_core::Value;
 
 use super::markers::ReferenceNames;
 use crate::document::{Item, ItemEntry, ItemKind};
-use crate::native::form_in;
 
 /// The maximum nesting of operators.
 const MAX_DEPTH: usize = 8;
@@ -44,13 +43,8 @@ impl ReferenceNames<'_> {
             names_any |= is_reference;
             Some((written, is_reference))
         };
-        let as_text = |(written, is_reference): (String, bool)| {
-            if is_reference {
-                format!("string({written})")
-            } else {
-                written
-            }
-        };
+        // A value that is no text is reported when the expression is checked.
+        let as_text = |(written, _): (String, bool)| written;
         let items = entry.item.as_list();
         let written = match operator {
             Operator::Concat => {
@@ -84,7 +78,7 @@ impl ReferenceNames<'_> {
                 format!("{list}.join({separator})")
             }
         };
-        names_any.then(|| form_in(&written))?
+        names_any.then_some(written)
     }
 
     /// The expression of an operand, and whether it is a reference.

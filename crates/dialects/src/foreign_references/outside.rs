@@ -76,14 +76,17 @@ fn operation(reference: &str, rest: &str, is_whole: bool) -> Option<String> {
     let parts = operands(&whole, "+")?;
     let is_text = |part: &String| part.starts_with(['"', '\'']);
     parts.iter().any(is_text).then_some(())?;
+    // A value that is no text is reported when the expression is checked.
     let parts = parts.into_iter().map(|part| {
-        if is_text(&part) {
-            part
-        } else {
-            format!("string({part})")
+        let inside = part
+            .strip_prefix('"')
+            .and_then(|part| part.strip_suffix('"'));
+        match inside {
+            Some(inside) => (!inside.contains('\'')).then(|| format!("'{inside}'")),
+            None => Some(part),
         }
     });
-    form_in(&parts.collect::<Vec<_>>().join(" + "))
+    Some(parts.collect::<Option<Vec<_>>>()?.join(" + "))
 }
 
 /// Filters that need no arguments.
@@ -198,7 +201,7 @@ mod tests {
         );
         check(
             "${a.x} + ' of ' + ${b}",
-            Some("${a.x} + ' of ' + ${b} is string(a.x) + ' of ' + string(b)"),
+            Some("${a.x} + ' of ' + ${b} is a.x + ' of ' + b"),
         );
         check("${a}.trim()", Some("${a}.trim() is a.trim()"));
         check(
