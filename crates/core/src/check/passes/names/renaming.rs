@@ -14,12 +14,18 @@ pub(super) fn advice(
     let (before, step) = (steps.get(first)?, steps.get(position)?);
     let id = step.id.as_str();
     let is_word = |sign: char| sign.is_alphanumeric() || sign == '_';
-    let is_plain = before.when.is_none() && step.when.is_none() && id.chars().all(is_word);
+    let is_name = id.starts_with(char::is_alphabetic) && id.chars().all(is_word);
+    let is_plain = before.when.is_none() && step.when.is_none() && is_name;
     if !is_plain {
         return None;
     }
     let is_free = |name: &str| steps.iter().all(|step| step.id.as_str() != name);
-    let mut numbers = 2..=steps.len().saturating_add(1);
+    // Each of several steps with the id gets another one.
+    let earlier = steps
+        .iter()
+        .take(position)
+        .filter(|other| other.id == step.id);
+    let mut numbers = earlier.count().saturating_add(1)..=steps.len().saturating_add(1);
     let other = numbers.find_map(|number| {
         let name = format!("{id}_{number}");
         is_free(&name).then_some(name)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use planwright_core::Value;
 
-use super::{Translation, step};
+use super::super::{Translation, has_only, objects, step, waits};
 use crate::native::{Language, expression_in, path_of, without_markers};
 
 const FORM: &str = "a state machine";
@@ -73,14 +73,14 @@ const MARKS: [&str; 8] = [
 const MAX_STATES: usize = 200;
 
 /// The translation of a state machine.
-pub(super) fn translation(value: &Value) -> Option<Translation> {
+pub(in crate::foreign_plans) fn translation(value: &Value) -> Option<Translation> {
     let states = states_of(value.get("states")?)?;
     let known = [
         &STARTS[..],
         &["states", "name", "id", "description", "version"],
     ]
     .concat();
-    super::has_only(value, &known).then_some(())?;
+    has_only(value, &known).then_some(())?;
     let start = STARTS.iter().find_map(|word| value.get(word)?.as_text());
     let start = start.or_else(|| Some(&*states.first()?.0))?.to_owned();
     (states.len() <= MAX_STATES).then_some(())?;
@@ -117,7 +117,7 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
                 ("tool", Some(Value::text(tool))),
                 ("args", Some(args).filter(|args| !args.is_null())),
                 ("when", when),
-                ("after", super::waits(after)),
+                ("after", waits(after)),
                 ("on_error", fails.then(|| Value::text("continue"))),
             ]));
             behind = vec![name.clone()];
@@ -187,7 +187,7 @@ fn states_of(value: &Value) -> Option<Vec<(Arc<str>, &Value)>> {
                 .collect(),
         );
     }
-    let states = super::objects(value)?.iter().map(|state| {
+    let states = objects(value)?.iter().map(|state| {
         let name = ["name", "id", "state"]
             .iter()
             .find_map(|key| state.get(*key)?.as_text())?;
@@ -229,7 +229,7 @@ fn call(state: &Value) -> Option<Option<(String, Value)>> {
         ],
     ]
     .concat();
-    super::has_only(state, &own).then_some(())?;
+    has_only(state, &own).then_some(())?;
     let tool = ["tool", "name", "src"]
         .iter()
         .filter(|key| **key == "tool" || !std::ptr::eq(holder, state))
