@@ -100,6 +100,18 @@ fn read_plan(
     is_advised: bool,
 ) -> ParseResult {
     let part = enclosed_part(text, options);
+    if is_advised
+        && matches!(chosen, Ok(None))
+        && !matches!(part, EnclosedJson::All)
+        && let Some(found) = tagged_calls(text)
+    {
+        return ParseResult {
+            plan: None,
+            dialect: None,
+            diagnostics: bounded(found, options.limits.diagnostics),
+            source: snippet_text(text, &options.limits),
+        };
+    }
     let syntax = match (&chosen, &part) {
         (Ok(Some(dialect)), _) => dialect.syntax(),
         (_, EnclosedJson::Only(part)) if part.enclosure == Enclosure::Assignment => Syntax::Json,
@@ -410,6 +422,13 @@ fn plan_of_steps(text: &str, parts: &[EnclosedPart]) -> Option<Value> {
 }
 
 /// Describes a text that is neither JSON nor lines of calls in one diagnostic.
+/// The diagnostics about JSON inside of elements of XML, `<tool_call>{…}</tool_call>`, which are calls of one plan.
+fn tagged_calls(text: &[u8]) -> Option<Diagnostics> {
+    let text = std::str::from_utf8(text).ok()?;
+    let is_tagged = text.contains("</") && !text.trim_start().starts_with(['{', '[']);
+    is_tagged.then(|| foreign_text::of_markup(text))?
+}
+
 fn explain_text(text: &[u8], diagnostics: &mut Diagnostics) {
     let markup = std::str::from_utf8(text)
         .ok()

@@ -64,6 +64,7 @@ impl Translation {
 /// The translation of `value`; `None` if it is not a plan of a known system.
 pub(crate) fn translated(value: &Value) -> Option<Translation> {
     state_machine::translation(value)
+        .or_else(|| state_machine::plain::translation(value))
         .or_else(|| editors::translation(value))
         .or_else(|| arazzo::translation(value))
         .or_else(|| kestra::translation(value))

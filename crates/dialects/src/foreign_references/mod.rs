@@ -5,7 +5,9 @@
 //! remain literal.
 
 mod markers;
+mod objects;
 mod operations;
+mod outside;
 mod paths;
 mod phrases;
 mod search;

@@ -11,6 +11,7 @@ use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, PointerSegment
 
 use super::markers::phrase::names_call_zero;
 use super::markers::{CHECKED_FIELDS, Marker, ReferenceForm, ReferenceNames};
+use super::outside::outside_operation;
 use crate::document::{DiagnosticSink, Item, ItemEntry, ItemKind};
 use crate::native::path_of;
 
@@ -342,16 +343,21 @@ impl ReferenceNames<'_> {
         if let ItemKind::Object(entries) = &mut step.kind {
             for entry in entries {
                 if CHECKED_FIELDS.contains(&&*entry.key) {
-                    self.replace_markers(&mut entry.item);
+                    self.replace_markers(&mut entry.item, false);
                 }
             }
         }
         step
     }
 
-    fn replace_markers(&self, item: &mut Item) {
+    fn replace_markers(&self, item: &mut Item, is_command: bool) {
         match &mut item.kind {
             ItemKind::Text(text) => {
+                if !is_command && let Some(found) = outside_operation(text) {
+                    let mut replaced = text.to_string();
+                    replaced.replace_range(found.range, &format!("${{{}}}", found.meaning));
+                    *text = replaced.into();
+                }
                 // Each replacement leaves one marker less; the bound is for texts with very many.
                 for _ in 0..MAX_REPLACEMENTS {
                     let marker = self.marker(text);
@@ -365,7 +371,11 @@ impl ReferenceNames<'_> {
                     *text = replaced.into();
                 }
             }
-            ItemKind::List(items) => items.iter_mut().for_each(|item| self.replace_markers(item)),
+            ItemKind::List(items) => {
+                for item in items {
+                    self.replace_markers(item, is_command);
+                }
+            }
             ItemKind::Object(entries) => {
                 let keyed = match &entries[..] {
                     [entry] => entry
@@ -374,12 +384,13 @@ impl ReferenceNames<'_> {
                         .and_then(|text| self.keyed_reference(&entry.key, text)),
                     _ => self.path_object(entries),
                 };
+                let keyed = keyed.or_else(|| self.operator_object(entries, 0));
                 if let Some(meaning) = keyed {
                     item.kind = ItemKind::Text(format!("${{{meaning}}}").into());
                     return;
                 }
                 for entry in entries {
-                    self.replace_markers(&mut entry.item);
+                    self.replace_markers(&mut entry.item, is_command_key(&entry.key));
                 }
             }
             ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) => {}
@@ -387,10 +398,28 @@ impl ReferenceNames<'_> {
     }
 
     fn item(&self, item: &Item, sink: &mut DiagnosticSink) {
+        self.part(item, false, sink);
+    }
+
+    /// Reports the markers in `item`, which is a command of a shell if it `is_command`: there, a pipe is its own operator.
+    fn part(&self, item: &Item, is_command: bool, sink: &mut DiagnosticSink) {
         match &item.kind {
             ItemKind::Text(text) => {
                 // Each replacement leaves one marker less; the bound is for texts with very many.
                 let mut rest = Cow::from(&**text);
+                if !is_command && let Some(found) = outside_operation(text) {
+                    let written = &text[found.range.clone()];
+                    let message = format!(
+                        "`{written}` is text from the end of the braces on, and nothing computes it"
+                    );
+                    let help = format!(
+                        "write `${{{}}}`; for the text itself, `{}`",
+                        found.meaning, found.literal
+                    );
+                    let diagnostic = Diagnostic::error(Code::MalformedReference, message);
+                    sink.push(item.place, diagnostic.help(help));
+                    rest.to_mut().replace_range(found.range, "");
+                }
                 for _ in 0..MAX_REPLACEMENTS {
                     let Some(marker) = self.marker(&rest) else {
                         break;
@@ -442,7 +471,7 @@ impl ReferenceNames<'_> {
             }
             ItemKind::List(items) => {
                 for item in items {
-                    self.item(item, sink);
+                    self.part(item, is_command, sink);
                 }
             }
             ItemKind::Object(entries) => {
@@ -454,7 +483,8 @@ impl ReferenceNames<'_> {
                     report(item, (&written, None), (&meaning, ""), true, sink);
                     return;
                 }
-                if let Some(meaning) = self.path_object(entries) {
+                let meaning = self.path_object(entries);
+                if let Some(meaning) = meaning.or_else(|| self.operator_object(entries, 0)) {
                     let written = item.to_value().to_json();
                     report(item, (&written, None), (&meaning, ""), true, sink);
                     return;
@@ -463,7 +493,7 @@ impl ReferenceNames<'_> {
                     report(item, (&written, None), (&meaning, ""), false, sink);
                 }
                 for entry in entries {
-                    self.item(&entry.item, sink);
+                    self.part(&entry.item, is_command_key(&entry.key), sink);
                 }
             }
             ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) => {}
@@ -471,7 +501,7 @@ impl ReferenceNames<'_> {
     }
 
     /// The path in this dialect of `{"from": "id", "path": "a.b"}`, if that names a step.
-    fn path_object(&self, entries: &[ItemEntry]) -> Option<String> {
+    pub(super) fn path_object(&self, entries: &[ItemEntry]) -> Option<String> {
         // `{"type": "reference", "step": "id", "path": "a.b"}`
         let is_mark = |entry: &&ItemEntry| {
             let text = entry.item.as_text().map(|text| text.to_lowercase());
@@ -530,6 +560,14 @@ impl ReferenceNames<'_> {
         let inner = entry.item.to_value().to_json();
         Some((format!("{{\"output_by_reference\":{inner}}}"), meaning))
     }
+}
+
+/// Returns true if the argument `key` takes commands of a shell.
+fn is_command_key(key: &str) -> bool {
+    matches!(
+        key,
+        "command" | "cmd" | "script" | "shell" | "bash" | "commands"
+    )
 }
 
 /// The diagnostic for `written`, which is in a value of the kind `what`.

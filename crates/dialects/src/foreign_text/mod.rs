@@ -8,6 +8,7 @@ mod program;
 mod table;
 mod toml_plans;
 mod values;
+mod words;
 mod xml;
 mod yaml_markers;
 
@@ -113,10 +114,23 @@ impl FoundPlan {
 pub(crate) fn of_program(text: &str) -> Option<Diagnostics> {
     let code = fenced(text).unwrap_or(text);
     let program = program::plan(code).map(|plan| ("a program", plan));
-    let (kind, plan) = program.or_else(|| formats::plan(code))?;
+    let Some((kind, plan)) = program.or_else(|| formats::plan(code)) else {
+        return of_script(text, code);
+    };
     let message = format!("the text is {kind}, and a plan is JSON or lines of calls");
     let extent = extent(code, text);
     Some(advice(Code::NotJson, &message, &plan, extent, text))
+}
+
+/// The diagnostics about a script of a shell that does more than a plan can.
+fn of_script(text: &str, code: &str) -> Option<Diagnostics> {
+    let (plan, left_out) = formats::script_parts::plan(code)?;
+    let message = "the text is a script of a shell, and a plan is JSON or lines of calls: `$(…)` is the reference `${ID}`, and `for` the `for_each` of a step";
+    let reading = Reading {
+        left_out,
+        ..Reading::new(plan, Extent::Part)
+    };
+    Some(advice_of(Code::NotJson, message, &reading, text))
 }
 
 /// The diagnostics about JSON with typographic quotes in place of straight ones.
@@ -333,17 +347,8 @@ fn list(lines: &[&str]) -> Option<(String, String)> {
     if items.is_empty() || items.len() * 2 < lines.len() {
         return None;
     }
-    // A word such as `get_current_time` is a tool.
-    let words = items
-        .iter()
-        .flat_map(|item| item.split(|c: char| !(c.is_alphanumeric() || "_-".contains(c))));
-    let mut tools =
-        words.filter(|word| word.contains('_') && word.starts_with(char::is_alphabetic));
-    let tool = tools.next().unwrap_or("TOOL");
     let message = "the text is a list of words, and a plan is made of calls of tools".to_owned();
-    let help =
-        format!("write each call as a line `a = {tool}(NAME=VALUE)`, or all as JSON, {JSON_FORM}");
-    Some((message, help))
+    Some((message, words::advice(&items)))
 }
 
 #[cfg(test)]
@@ -368,7 +373,7 @@ mod tests {
         check(
             "1. Call get_time.\n2. Say it.",
             Some(
-                "write each call as a line `a = get_time(NAME=VALUE)`, or all as JSON, `{\"steps\": [{\"id\": \"a\", \"tool\": \"TOOL\", \"args\": {\"NAME\": VALUE}}]}`",
+                "write each item as a step, with the tool that it calls and its arguments: `{\"ordering\":\"listed\",\"steps\":[{\"id\":\"step1\",\"tool\":\"get_time\",\"args\":{},\"note\":\"Call get_time.\"},{\"id\":\"step2\",\"tool\":\"TOOL\",\"args\":{},\"note\":\"Say it.\"}]}`, where `${step1}` is the result of an item",
             ),
         );
         check("Dear all,\nnote: this is not a plan", None);

@@ -52,7 +52,8 @@ mod schema;
 pub(crate) use foreign_expression::form_in;
 pub(crate) use guesses::{
     Language, UsedIds, expression_in, has_named_steps, is_for_people, is_word_of_others, path_of,
-    quoted_length, resembles_plan, resembles_step, resembles_steps, without_output_fields,
+    quoted_length, resembles_plan, resembles_step, resembles_steps, without_markers,
+    without_output_fields,
 };
 pub use parse::Native;
 pub use plan_dialect::PlanDialect;

@@ -12,6 +12,7 @@ use planwright_core::plan::{
 use planwright_core::{Code, Diagnostic, Place, SourceText, TextEdit, Value};
 
 use super::foreign_expression::exact_form;
+use super::guesses::expression_of;
 use crate::document::template::{self, QUOTES};
 use crate::document::{DiagnosticSink, quote};
 use crate::lowering::{LowerResult, ReferenceSyntax, lower_template, nested_calls};
@@ -56,6 +57,7 @@ impl ReferenceSyntax for NativeTemplates<'_> {
                         .filter(|form| is_readable(form, self.patterns))
                         .or_else(|| exact_form(inside, self.patterns))
                         .or_else(|| shown_query(inside, self.item_name))
+                        .or_else(|| words_between(inside))
                 })
                 .flatten();
             let (reference, form) = match exact {
@@ -92,6 +94,11 @@ impl ReferenceSyntax for NativeTemplates<'_> {
         // References to literals are the escape for texts that look like references of other systems.
         fold_literals(kind)
     }
+}
+
+/// The expression for `inside` with a word between two values in place of a method, `a contains 'x'`.
+fn words_between(inside: &str) -> Option<String> {
+    expression_of(inside).filter(|form| form != inside.trim())
 }
 
 /// The expression for the query `inside` of another language, as it stands in a text of JSON.

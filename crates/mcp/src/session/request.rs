@@ -68,6 +68,16 @@ impl Session {
         answer.unwrap_or(Err(RequestError::Lost(None)))
     }
 
+    /// Sends a request whose answer does not matter.
+    pub(crate) fn send_without_answer(&self, method: &str, params: &Value) {
+        let number = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let (meta, _) = build_meta(params.get("_meta"), number, None, false, &self.identity);
+        let request = custom_request(method, params, meta.into());
+        let id = RequestId::Number(number);
+        self.connection
+            .send(ClientJsonRpcMessage::request(request, id));
+    }
+
     pub(crate) fn notify(&self, method: &str, params: &Value) {
         let params = (!params.is_null()).then(|| params.into());
         let notification = CustomNotification::new(method, params);

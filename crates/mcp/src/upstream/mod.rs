@@ -6,6 +6,7 @@ mod monitor;
 mod options;
 mod resource_subscription;
 pub(crate) mod server;
+mod tasks;
 mod tool_lists;
 mod upstreams;
 mod view;

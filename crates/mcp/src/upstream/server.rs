@@ -2,6 +2,7 @@
 //!
 //! Design: [A failed server is restarted on demand](https://github.com/planwright/planwright/blob/main/docs/design/transports.md#a-failed-server-is-restarted-on-demand).
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::options::{ConnectOptions, ServerFailure};
+use super::tasks;
 use crate::config::ServerConfig;
 use crate::object::{with, without};
 use crate::session::caller::Caller;
@@ -41,6 +43,8 @@ pub(crate) struct Server {
     pub(crate) log: Arc<StderrLog>,
     pub(crate) options: Arc<ConnectOptions>,
     context: OnceLock<ClientContext>,
+    /// The tools in the newest list that are called as tasks only.
+    tools_with_tasks: Mutex<HashSet<Arc<str>>>,
     // Held for single accesses only, never across an await.
     state: Mutex<ServerState>,
 }
@@ -75,6 +79,7 @@ impl Server {
             config: Arc::new(config),
             options,
             context: OnceLock::new(),
+            tools_with_tasks: Mutex::default(),
             state: Mutex::default(),
         }
     }
@@ -109,7 +114,20 @@ impl Server {
             let version = session.server_info.info.get("version");
             lists.store(&self.config, version.and_then(Value::as_text), &listing);
         }
+        let with_tasks = tasks::tools_with_tasks(&listing.entries);
+        *self.tools_with_tasks() = with_tasks;
         Ok(listing.read(&self.config))
+    }
+
+    /// Returns true if the tool `name` is called as a task only.
+    fn needs_task(&self, name: &str) -> bool {
+        self.tools_with_tasks().contains(name)
+    }
+
+    fn tools_with_tasks(&self) -> MutexGuard<'_, HashSet<Arc<str>>> {
+        self.tools_with_tasks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Starts the server in the background if it is not running and the restart limit allows it.
@@ -408,7 +426,7 @@ impl Drop for AbortOnDrop {
 
 #[derive(Debug)]
 pub(super) struct ServerBackend {
-    server: Arc<Server>,
+    pub(super) server: Arc<Server>,
     caller: Option<Arc<dyn Caller>>,
 }
 
@@ -427,7 +445,7 @@ impl ServerBackend {
         let mut params = call_params(call)?;
         let mut pause = INITIAL_PAUSE;
         for _ in 0..MAX_ROUNDS {
-            let result = self.send_once(session, call, &params).await?;
+            let result = self.send(session, call, "tools/call", &params).await?;
             match result_kind(&result, session.server_info.is_stateless) {
                 ResultKind::Complete => return self.complete(result),
                 ResultKind::InputRequired => {}
@@ -464,16 +482,17 @@ impl ServerBackend {
         })
     }
 
-    /// Sends the call once. Progress restarts the clock of the call, requests to people pause it.
-    async fn send_once(
+    /// Sends a request of the call once. Progress restarts the clock of the call, requests to people pause it.
+    pub(super) async fn send(
         &self,
         session: &Session,
         call: &ToolCall,
+        method: &str,
         params: &Value,
     ) -> Result<Value, ToolError> {
         call.clock.restart();
         let (caller, clock) = (self.caller.as_ref(), Some(&call.clock));
-        let request = session.request("tools/call", params, caller, clock);
+        let request = session.request(method, params, caller, clock);
         let silence = self.server.silence();
         call.clock.explain_silence(silence.clone());
         let response = match self.server.config.timeout {
@@ -497,7 +516,7 @@ impl ServerBackend {
         }
     }
 
-    fn complete(&self, result: Value) -> Result<Value, ToolError> {
+    pub(super) fn complete(&self, result: Value) -> Result<Value, ToolError> {
         if result.as_object().is_some() {
             return Ok(result);
         }
@@ -569,14 +588,19 @@ impl ToolBackend for ServerBackend {
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             let session = self.server.session().await?;
-            let result = self.call_until_complete(&session, &call).await?;
+            let is_task = self.server.needs_task(&call.tool.name) && tasks::accepts_tasks(&session);
+            let result = if is_task {
+                self.call_as_task(&session, &call).await?
+            } else {
+                self.call_until_complete(&session, &call).await?
+            };
             self.server.record_success();
             ToolOutput::from_call_result(&result)
         })
     }
 }
 
-fn call_params(call: &ToolCall) -> Result<Value, ToolError> {
+pub(super) fn call_params(call: &ToolCall) -> Result<Value, ToolError> {
     if call.args.as_object().is_none() {
         let message = format!(
             "the arguments of `{}` must be an object, not a {}",

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use insta::assert_snapshot;
-use planwright_engine::backend::ToolBackend;
+use planwright_engine::backend::{RetryAdvice, ToolBackend};
 use planwright_mcp::ServerConfig;
 use planwright_testkit::fake_server::Recorder;
 use serde_json::json;
@@ -213,6 +213,71 @@ async fn dropping_a_call_cancels_it() {
         call(&connections, "fake", "echo", json!({})).await.unwrap();
         connections.shutdown().await;
     }
+}
+
+/// The script of a server whose tool `research` is called as a task only.
+fn with_task(recorder: &Recorder, answers: serde_json::Value) -> serde_json::Value {
+    json!({
+        "revisions": ["2025-11-25"], "record": recorder.address(),
+        "capabilities": {"tools": {}, "tasks": {"requests": {"tools": {"call": {}}}, "cancel": {}}},
+        "tools": [{
+            "name": "research", "execution": {"taskSupport": "required"},
+            "does": {"result": {"task": {"taskId": "t1", "status": "working", "pollInterval": 1}}}
+        }],
+        "answers": answers
+    })
+}
+
+#[tokio::test]
+async fn a_tool_that_requires_a_task_is_called_as_one() {
+    let recorder = Recorder::new();
+    let script = with_task(
+        &recorder,
+        json!({
+            "tasks/get": {"taskId": "t1", "status": "completed"},
+            "tasks/result": {"content": [{"type": "text", "text": "found"}]}
+        }),
+    );
+    let connections = connect_fake(script).await;
+    let outcome = call(&connections, "fake", "research", json!({"topic": "x"})).await;
+    assert_snapshot!(describe(outcome), @r#""found""#);
+    let request = recorder.message("tools/call");
+    assert_eq!(request["params"]["task"], json!({}));
+    assert_eq!(request["params"]["arguments"], json!({"topic": "x"}));
+    for method in ["tasks/get", "tasks/result"] {
+        assert_eq!(recorder.message(method)["params"]["taskId"], "t1");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_that_fails_may_have_been_carried_out() {
+    let recorder = Recorder::new();
+    let connections = connect_fake(with_task(&recorder, json!({}))).await;
+    let outcome = call(&connections, "fake", "research", json!({})).await;
+    let error = outcome.unwrap_err();
+    assert_eq!(error.retry, RetryAdvice::Uncertain);
+    // The request for its status was refused, so it is cancelled.
+    let cancelled = tokio::task::block_in_place(|| recorder.message("tasks/cancel"));
+    assert_eq!(cancelled["params"]["taskId"], "t1");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dropping_a_call_cancels_its_task() {
+    let recorder = Recorder::new();
+    let working = json!({"taskId": "t1", "status": "working", "pollInterval": 1});
+    let script = with_task(&recorder, json!({"tasks/get": working, "tasks/cancel": {}}));
+    let connections = connect_fake(script).await;
+    let backends = connections.backends();
+    let research = tokio::spawn(async move {
+        backends
+            .call(tool_call("fake", "research", json!({})))
+            .await
+    });
+    tokio::task::block_in_place(|| recorder.message("tasks/get"));
+    research.abort();
+    assert!(research.await.unwrap_err().is_cancelled());
+    let cancelled = tokio::task::block_in_place(|| recorder.message("tasks/cancel"));
+    assert_eq!(cancelled["params"]["taskId"], "t1");
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! The advice of diagnostics as plans and edits: the plan that a hint spells, and what a hint says to write in place of a part.
 
+mod renaming;
+
 use std::ops::Range;
 
 use planwright_core::{Code, Diagnostic, Diagnostics, Plan, TextEdit, Value};
@@ -33,12 +35,15 @@ pub(super) fn fixed_plan(diagnostics: &Diagnostics, text: &str) -> Option<Plan> 
 
 /// Adds the edits to errors, and to warnings of values of a wrong type, whose advice is the only one to write in their place.
 pub(super) fn add_advised_edits(diagnostics: &mut Diagnostics, text: &str) {
+    let renamed = renaming::starts(diagnostics);
     for found in diagnostics.iter_mut() {
         let is_wrong = found.is_error() || found.code == Code::WrongReferenceType;
         let is_open = is_wrong && found.source.is_none() && found.fixes.is_empty();
         let span = found.span.filter(|_| is_open);
         let written = span.and_then(|span| text.get(span.start..span.end));
-        if let Some(plan) = advised_plan(found).filter(|_| is_open) {
+        if let Some(edits) = renaming::edits(found, &renamed, text).filter(|_| is_open) {
+            found.fixes = edits.into();
+        } else if let Some(plan) = advised_plan(found).filter(|_| is_open) {
             found.fixes = [TextEdit::new(0..text.len(), plan)].into();
         } else if let (Some(span), Some(written)) = (span, written)
             && let Some((range, replacement)) =
@@ -184,6 +189,11 @@ fn advised_value(found: &Diagnostic, written: &str) -> Option<(Range<usize>, Str
         Code::InvalidLiteral => {
             Value::from_json(advice).ok()?;
             advice
+        }
+        // An object that is a reference in another system.
+        Code::MalformedReference if advice.starts_with("${") && written.starts_with('{') => {
+            Value::from_json(written).ok()?;
+            return Some((0..written.len(), Value::text(advice).to_json()));
         }
         _ => return None,
     };

@@ -258,11 +258,12 @@ pub(super) fn position_advice(text: &str, word: &str, path: &[Segment]) -> Optio
     ))
 }
 
-/// The advice for the reference `text` to the field `word` of the object `around`, whose only field `field` is text.
+/// The advice for the reference `text` to the field `word` of the object `around`, whose only field `field` is text, and that of a
+/// file in JSON if it `is_json`.
 pub(super) fn field_in_text_advice(
     text: &str,
     around: &str,
-    field: &str,
+    (field, is_json): (&str, bool),
     word: &str,
 ) -> Option<String> {
     let is_word = |text: &str| {
@@ -279,8 +280,12 @@ pub(super) fn field_in_text_advice(
     } else {
         format!("regex.extract({whole}, '{word}: *([^,;]+)')")
     };
+    let of_json = format!("${{json({whole}).{word}{tail}}}");
     (tail.is_empty() || is_comparison(tail)).then(|| {
-        format!("the only field is `{field}`, which is text: if `{word}: …` stands in it, write `${{{found}{tail}}}`; if it is JSON, `${{json({whole}).{word}{tail}}}`")
+        if is_json {
+            return format!("write `{of_json}`: the only field is `{field}`, the text of a file in JSON");
+        }
+        format!("the only field is `{field}`, which is text: if it is JSON, write `{of_json}`; if `{word}: …` stands in it, `${{{found}{tail}}}`")
     })
 }
 

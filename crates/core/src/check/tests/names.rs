@@ -144,7 +144,7 @@ fn steps() {
     );
     fixture.expect(
         r#"{"steps": [{"id": "a", "tool": "t"}, {"id": "b", "tool": "t"}, {"id": "a", "tool": "t"}]}"#,
-        &["PW0203 at /steps/2: two steps have the id `a` (the first is at `/steps/0`: give this one another id)"],
+        &["PW0203 at /steps/2: two steps have the id `a` (the first is at `/steps/0`: give this one another id, such as `a_2`)"],
     );
     fixture.expect(
         r#"{"steps": [{"id": "fetch", "tool": "t"}, {"id": "b", "tool": "t", "after": ["fetsh"], "args": {"v": "${ghost.x}", "w": "is ${fetc}"}}], "output": ["b", "zz"]}"#,

@@ -9,6 +9,7 @@ mod hcl;
 mod lists;
 mod makefiles;
 mod pipes;
+pub(super) mod script_parts;
 mod shell;
 
 use std::collections::HashMap;

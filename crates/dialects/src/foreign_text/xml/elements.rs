@@ -30,6 +30,7 @@ pub(super) fn read(text: &str) -> Option<Vec<Element>> {
     let mut roots = Vec::new();
     while reader.skip_to_element() {
         roots.push(reader.element()?);
+        reader.skip_words();
     }
     (reader.rest.is_empty() && !roots.is_empty()).then_some(roots)
 }
@@ -78,6 +79,17 @@ impl Reader<'_> {
                 Some(rest) => self.rest = rest,
                 None => return self.rest.starts_with('<') && !self.rest.starts_with("</"),
             }
+        }
+    }
+
+    /// Skips the lines of words between two elements of a text.
+    fn skip_words(&mut self) {
+        let rest = self.rest.trim_start();
+        if !rest.is_empty()
+            && !rest.starts_with('<')
+            && let Some(at) = rest.find("\n<")
+        {
+            self.rest = &rest[at..];
         }
     }
 

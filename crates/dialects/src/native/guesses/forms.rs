@@ -394,7 +394,18 @@ impl Guesses<'_> {
         let help = format!(
             "the call of a loop stands in the step itself, beside `for_each`: write `{shown}`"
         );
-        self.unknown(&found, &help);
+        // In place of the field, the fields of the call; a mark of the loop would stay behind.
+        let has_mark = has(entries, "type") || has(entries, "kind");
+        let has_own_id = step.get("id").is_some();
+        let span = self.source.span(found.item.place);
+        let edit = span
+            .filter(|_| is_shown && !has_mark && !has_own_id && !moved.is_empty())
+            .filter(|span| {
+                let written = self.source.text().get(found.key_span.start..span.end);
+                written.is_some_and(|written| written.starts_with('"') && written.ends_with('}'))
+            })
+            .map(|span| TextEdit::new(found.key_span.start..span.end, shown));
+        self.unknown_with(&found, &help, edit.into_iter().collect());
         entries.retain(|entry| !matches!(&*entry.key, "type" | "kind"));
         entries.extend(moved);
     }

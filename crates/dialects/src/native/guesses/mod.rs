@@ -25,8 +25,10 @@ use planwright_core::{Code, Diagnostic, Place, SourceText, Span, TextEdit, Value
 
 use self::names::{DollarName, Names};
 use self::step::may_have_loose_arguments;
-pub(crate) use self::texts::{UsedIds, expression_in, path_of, without_output_fields};
-pub(super) use self::texts::{expression_of, is_own_expression, without_markers};
+pub(crate) use self::texts::{
+    UsedIds, expression_in, path_of, without_markers, without_output_fields,
+};
+pub(super) use self::texts::{expression_of, is_own_expression};
 pub(crate) use self::translation::{Language, quoted_length};
 pub(super) use self::units::on_error_word;
 pub(crate) use self::words::is_word_of_others;

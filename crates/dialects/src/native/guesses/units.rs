@@ -400,9 +400,9 @@ fn is_time(entry: &ItemEntry) -> bool {
 /// The value of `on_error` that `word` of another system stands for.
 pub(in crate::native) fn on_error_word(word: &str) -> Option<&'static str> {
     match &*word.to_lowercase() {
-        "continue" | "skip" | "ignore" | "proceed" | "resume" | "pass" | "suppress" => {
-            Some("continue")
-        }
+        // A failure that does not end the run is reported anyway.
+        "continue" | "skip" | "ignore" | "proceed" | "resume" | "pass" | "suppress" | "warn"
+        | "warning" | "log" | "report" => Some("continue"),
         "fail" | "stop" | "abort" | "halt" | "raise" | "throw" | "error" | "exit" => Some("fail"),
         _ => None,
     }

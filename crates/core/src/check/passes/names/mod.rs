@@ -1,6 +1,7 @@
 //! The name pass: blank and duplicate ids, unknown tools and steps.
 
 mod output;
+mod renaming;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,6 +15,9 @@ use crate::{Catalog, Code, EXTRACTION, Lookup, Place, Plan, Severity, StepId, To
 
 /// Maximum number of differing letters in a name that counts as mistyped.
 const MAX_TYPING_ERROR: usize = 2;
+
+/// Maximum number of steps whose ids are proposed: each proposal reads the rest of the plan.
+const MAX_RENAMED: usize = 8;
 
 /// Names that other systems have for the model itself as a step.
 const MODELS: [&str; 8] = [
@@ -137,6 +141,7 @@ pub(super) fn step_advice(
 fn check_ids(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
     let mut first: HashMap<&StepId, usize, Hashing> =
         HashMap::with_capacity_and_hasher(resolved.plan.steps.len(), Hashing::default());
+    let mut renamed = 0;
     for (position, step) in resolved.plan.steps.iter().enumerate() {
         if step.id.as_str().trim().is_empty() {
             let diagnostic = reporter
@@ -157,9 +162,17 @@ fn check_ids(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
                 step.place,
                 format!("two steps have the id `{}`", step.id),
             )
-            .help(match pointer {
-                Some(pointer) => format!("the first is at `{pointer}`: give this one another id"),
-                None => format!("the first is step {}: give this one another id", other + 1),
+            .help({
+                let first = match pointer {
+                    Some(pointer) => format!("at `{pointer}`"),
+                    None => format!("step {}", other + 1),
+                };
+                renamed += 1;
+                let advice = (renamed <= MAX_RENAMED)
+                    .then(|| renaming::advice(resolved, (*other, position)))
+                    .flatten()
+                    .unwrap_or_default();
+                format!("the first is {first}: give this one another id{advice}")
             });
         reporter.push(diagnostic);
     }

@@ -8,13 +8,13 @@ use super::super::meant::{
 };
 use super::super::positional::text_advice;
 use super::{ReadPass, describe_failure};
-use crate::StepId;
 use crate::check::reporter::Reporter;
 use crate::check::type_inference::ReadTarget;
 use crate::expression::print_path;
 use crate::expression::typing::size_help;
 use crate::plan::{InputKind, Node, NodeKind, Read, Segment, Source};
 use crate::schema::{Compatibility, KnownFields, PathLookup, Type};
+use crate::{StepId, Value};
 
 /// Words of other systems for the step before.
 const PREVIOUS: [&str; 6] = [
@@ -214,18 +214,18 @@ impl ReadPass<'_> {
         text_advice(&wanted, written, found)
     }
 
-    /// The hint for `list.length` and the like at the end of a path.
+    /// The hint for `list.length`, `list.sum` and the like: a word of other systems for a function of a list or a text.
     pub(super) fn size_advice(&self, path: &[Segment], matched: usize) -> Option<String> {
         let (Some(Segment::Key(word)), Source::Step(id)) = (path.get(matched), &self.read.source)
         else {
             return None;
         };
-        let is_size = matches!(&**word, "length" | "count" | "size" | "len");
-        if !is_size || matched + 1 != path.len() {
+        let (before, rest) = path.split_at_checked(matched)?;
+        if self.read.path.len() != path.len() {
             return None;
         }
         let around = Read {
-            path: path.get(..matched)?.to_vec(),
+            path: before.to_vec(),
             ..self.read.clone()
         };
         let step = self.usage.step.map(|(index, _)| index);
@@ -233,9 +233,100 @@ impl ReadPass<'_> {
         else {
             return None;
         };
-        let whole = print_path(&around.path);
-        matches!(shape, Type::List(_) | Type::Text)
-            .then(|| format!("write `${{size({id}{whole})}}`"))
+        let list = format!("{id}{}", print_path(before));
+        let behind = rest.get(1..)?;
+        let written = format!("{list}{}", print_path(rest));
+        if let (Type::List(items), "sum" | "total" | "avg" | "average" | "min" | "max") =
+            (&shape, &**word)
+            && let Some(names) = number_fields(&items.items)
+        {
+            let function = list_function(word)?;
+            return Some(match names.as_slice() {
+                [only] => {
+                    let meant = format!("{function}({list}[*].{only})");
+                    format!("write `{}`", replaced(&self.text(), &written, &meant))
+                }
+                [] => format!(
+                    "`{list}` is a list of objects: write `${{{function}({list}[*].FIELD)}}`"
+                ),
+                _ => format!(
+                    "`{list}` is a list of objects: write `${{{function}({list}[*].FIELD)}}` with one of the fields `{}`",
+                    names.join("`, `")
+                ),
+            });
+        }
+        if !matches!(shape, Type::List(_)) && !(shape == Type::Text && is_size(word)) {
+            return None;
+        }
+        let meant = of_list(word, &list, behind)?;
+        Some(format!(
+            "write `{}`",
+            replaced(&self.text(), &written, &meant)
+        ))
+    }
+
+    /// The hint for the same in an output of an unknown form.
+    pub(super) fn unknown_list_advice(&self, word: &str, rest: &[Segment]) -> Option<String> {
+        let Source::Step(id) = &self.read.source else {
+            return None;
+        };
+        let written = format!("{id}.{word}{}", print_path(rest));
+        let meant = of_list(word, id.as_str(), rest)?;
+        Some(format!(
+            "if the output is a list, write `{}`",
+            replaced(&self.text(), &written, &meant)
+        ))
+    }
+
+    /// The hint for `content[0].text` and the like, the text of an answer in its own form, if the value before it is text.
+    pub(super) fn text_advice(&self, path: &[Segment], matched: usize) -> Option<String> {
+        let Source::Step(id) = &self.read.source else {
+            return None;
+        };
+        let whole = self.read.path.as_slice();
+        let is_holder =
+            matches!(whole.first(), Some(Segment::Key(word)) if OUTPUT_FIELDS.contains(&&**word));
+        let inner = if is_holder && matched == 0 {
+            whole.get(1..)?
+        } else {
+            whole
+        };
+        let is_answer = matches!(
+            inner,
+            [Segment::Key(content), Segment::Index(_), Segment::Key(text)]
+                if &**content == "content" && &**text == "text"
+        );
+        if !is_answer {
+            return None;
+        }
+        if self.read.path.len() != path.len() {
+            return None;
+        }
+        let with = |path: Vec<Segment>| {
+            let read = Read {
+                path,
+                ..self.read.clone()
+            };
+            let step = self.usage.step.map(|(index, _)| index);
+            match self.types.resolve_read(&read, step) {
+                ReadTarget::Path(PathLookup::Found(shape)) => Some(shape),
+                ReadTarget::Path(_) | ReadTarget::EmptySlot => None,
+            }
+        };
+        let root = with(Vec::new())?;
+        let content = || match with(vec![Segment::key("content")])? {
+            Type::Text => Some(format!("{id}.content")),
+            _ => None,
+        };
+        let meant = match &root {
+            Type::Text => id.to_string(),
+            _ => content().or_else(|| Some(format!("{id}.{}", root.only_text_field()?)))?,
+        };
+        let written = format!("{id}{}", print_path(whole));
+        Some(format!(
+            "write `{}`: a reference reads the text itself",
+            replaced(&self.text(), &written, &meant)
+        ))
     }
 
     /// The hint for a field of the items of a list, or for one that may stand in the only text.
@@ -271,7 +362,21 @@ impl ReadPass<'_> {
                 "the only field is `{field}`, which is text: write `${{{whole}.split('\\n')}}` for its lines, and `${{item}}` for each, which has no fields"
             ));
         }
-        field_in_text_advice(&self.text(), &written, field, word)
+        let is_json = self.reads_json_file(id);
+        field_in_text_advice(&self.text(), &written, (field, is_json), word)
+    }
+
+    /// Returns true if an argument of the step `id` is the path of a file in JSON.
+    fn reads_json_file(&self, id: &StepId) -> bool {
+        let step = self.resolved.ids.get(id);
+        let step = step.and_then(|index| self.resolved.step(*index));
+        let Some(NodeKind::Literal(Value::Object(args))) = step.map(|step| &step.args.kind) else {
+            return false;
+        };
+        args.iter().any(|(_, value)| {
+            let path = value.as_text().map(|path| path.to_ascii_lowercase());
+            path.is_some_and(|path| path.ends_with(".json"))
+        })
     }
 
     /// Returns true if the reference is the list of a `for_each`.
@@ -331,4 +436,44 @@ impl ReadPass<'_> {
             print_path(rest)
         )
     }
+}
+
+/// Returns true if `word` is the number of items or characters in other systems.
+fn is_size(word: &str) -> bool {
+    matches!(word, "length" | "count" | "size" | "len")
+}
+
+/// The function of this dialect with the meaning of the field `word` of a list in other systems.
+fn list_function(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "sum" | "total" => "sum",
+        "avg" | "average" => "avg",
+        "min" => "min",
+        "max" => "max",
+        word if is_size(word) => "size",
+        _ => return None,
+    })
+}
+
+/// The expression of this dialect with the meaning of `list.word` in other systems, followed by the path `rest`.
+fn of_list(word: &str, list: &str, rest: &[Segment]) -> Option<String> {
+    let rest_text = print_path(rest);
+    match word {
+        "first" => return Some(format!("{list}[0]{rest_text}")),
+        "last" => return Some(format!("{list}[-1]{rest_text}")),
+        _ => {}
+    }
+    let function = list_function(word).filter(|_| rest.is_empty())?;
+    Some(format!("{function}({list})"))
+}
+
+/// The fields of the objects `items` that are numbers, other than ids; `None` if they are no objects.
+fn number_fields(items: &Type) -> Option<Vec<&str>> {
+    let Type::Object(object) = items else {
+        return None;
+    };
+    let is_number = |shape: &Type| matches!(shape, Type::Number | Type::Integer);
+    let fields = object.properties.iter();
+    let found = fields.filter(|(name, field)| is_number(&field.shape) && &***name != "id");
+    Some(found.map(|(name, _)| &**name).collect())
 }

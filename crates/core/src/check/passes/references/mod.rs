@@ -258,7 +258,8 @@ impl ReadPass<'_> {
                 let mut diagnostic =
                     suggest_fields(diagnostic, path.get(matched), &known, reporter);
                 let advice = self
-                    .output_advice(path, matched)
+                    .text_advice(path, matched)
+                    .or_else(|| self.output_advice(path, matched))
                     .or_else(|| self.size_advice(path, matched))
                     .or_else(|| self.field_advice(before + matched, &known, reporter))
                     .or_else(|| self.parts_advice(path, matched));
@@ -302,6 +303,25 @@ impl ReadPass<'_> {
             return;
         };
         let text = self.text();
+        let is_seen = {
+            let tool = self.resolved.ids.get(id);
+            let tool = tool.and_then(|index| self.resolved.tool(*index));
+            tool.and_then(|tool| tool.seen.as_deref())
+                .is_some_and(|seen| seen.calls > 0)
+        };
+        if matches!(&**word, "length" | "first" | "last" | "sum")
+            && !is_seen
+            && !self.has_fallback
+            && let Some(advice) = self.unknown_list_advice(word, rest)
+        {
+            let message = format!(
+                "`{text}` reads the field `{word}` in the output of `{id}`, and lists have no fields"
+            );
+            let place = self.usage.reference.place;
+            let diagnostic = reporter.warning(Code::UnlistedPath, place, message);
+            reporter.push(diagnostic.help(advice));
+            return;
+        }
         let is_meant = match &**word {
             "output" | "outputs" => true,
             "content" => matches!(rest, [Segment::Index(_), Segment::Key(key)] if &**key == "text"),

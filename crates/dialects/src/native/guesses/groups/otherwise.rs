@@ -8,11 +8,15 @@ use super::{MAX_SHOWN_STEPS, add_condition, condition_of, meaning_of, steps_in};
 use crate::document::edits::removal;
 use crate::document::{Item, ItemEntry, ItemKind, quote};
 use crate::native::guesses::texts::{UsedIds, without_output_fields};
+use crate::native::guesses::units::on_error_word;
 use crate::native::guesses::words::{ARGS, TOOL, is_among};
 use crate::native::guesses::{Guesses, field, get, has};
 
 /// Words for what is done if the condition of a call does not hold.
 const WORDS: &str = "else otherwise iffalse onfalse falsesteps elsesteps elseargs";
+
+/// Words for an alternative that does nothing.
+const NOTHING: &str = "none null nothing noop end next";
 
 /// Returns true if `item` is a call with an alternative.
 pub(in crate::native::guesses) fn has_alternative(item: &Item) -> bool {
@@ -68,6 +72,17 @@ impl Guesses<'_> {
         let condition = without_output_fields(&condition_of(condition?)?, &self.ids);
         let negated = format!("!({condition})");
         let entry = entries.get(at)?.clone();
+        if let Some(word) = entry.item.as_text()
+            && !self.ids.contains(word)
+            && (on_error_word(word) == Some("continue") || is_among(NOTHING, word))
+        {
+            let help =
+                "leave it out: a step whose condition is false is skipped, and the report says so";
+            let edits = removal(self.source, &entry).into_iter().collect();
+            self.unknown_with(&entry, help, edits);
+            entries.remove(at);
+            return None;
+        }
         if let Some(id) = entry.item.as_text() {
             let id = self.ids.get(id)?.clone();
             let help = format!(

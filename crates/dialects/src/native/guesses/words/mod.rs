@@ -253,6 +253,8 @@ pub(super) const ARGS: &[&str] = &[
 pub(super) const TOOL: &[&str] = &[
     "tool_name",
     "toolName",
+    "mcp_tool",
+    "mcpTool",
     "tool_call",
     "toolCall",
     "function",

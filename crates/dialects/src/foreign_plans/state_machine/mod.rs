@@ -1,6 +1,8 @@
 //! State machines of AWS Step Functions: each state waits for the one before it, and paths such as `$.file.content` read the
 //! values that earlier states stored.
 
+pub(super) mod plain;
+
 use std::collections::HashSet;
 use std::sync::Arc;
 
