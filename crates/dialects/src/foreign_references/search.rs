@@ -404,71 +404,7 @@ impl ReferenceNames<'_> {
     /// Reports the markers in `item`, which is a command of a shell if it `is_command`: there, a pipe is its own operator.
     fn part(&self, item: &Item, is_command: bool, sink: &mut DiagnosticSink) {
         match &item.kind {
-            ItemKind::Text(text) => {
-                // Each replacement leaves one marker less; the bound is for texts with very many.
-                let mut rest = Cow::from(&**text);
-                if !is_command && let Some(found) = outside_operation(text) {
-                    let written = &text[found.range.clone()];
-                    let message = format!(
-                        "`{written}` is text from the end of the braces on, and nothing computes it"
-                    );
-                    let help = format!(
-                        "write `${{{}}}`; for the text itself, `{}`",
-                        found.meaning, found.literal
-                    );
-                    let diagnostic = Diagnostic::error(Code::MalformedReference, message);
-                    sink.push(item.place, diagnostic.help(help));
-                    rest.to_mut().replace_range(found.range, "");
-                }
-                for _ in 0..MAX_REPLACEMENTS {
-                    let Some(marker) = self.marker(&rest) else {
-                        break;
-                    };
-                    let written = &rest[marker.range.clone()];
-                    let long = self.long_form(written);
-                    let is_path = !marker.meaning.contains([' ', '(']);
-                    let long = long.filter(|long| is_path && *long != marker.meaning);
-                    let also = long.map_or_else(String::new, |long| {
-                        format!(", or `${{{long}}}` if the answer has such a field")
-                    });
-                    let escaped = self.literal_marker(written);
-                    if marker.is_partial {
-                        let message = format!(
-                            "`{written}` is an expression in other systems, and only text here"
-                        );
-                        let help = format!(
-                            "write it as an expression of this dialect, with `{}` for the reference in it, between `${{` and `}}`",
-                            marker.meaning
-                        );
-                        let diagnostic = Diagnostic::error(Code::MalformedReference, message);
-                        sink.push(item.place, diagnostic.help(help));
-                    } else if marker.is_unresolved {
-                        let message =
-                            format!("`{written}` is only text, and no call has its number");
-                        let literal = escaped.as_deref().unwrap_or(written);
-                        let help = format!(
-                            "`${{ID}}` is the output of the step `ID`; for the text itself, write `{literal}`"
-                        );
-                        let diagnostic = Diagnostic::error(Code::MalformedReference, message);
-                        sink.push(item.place, diagnostic.help(help));
-                    } else {
-                        report(
-                            item,
-                            (written, escaped.as_deref()),
-                            (&marker.meaning, &also),
-                            marker.is_certain,
-                            sink,
-                        );
-                    }
-                    let Some(escaped) = escaped else {
-                        break;
-                    };
-                    let dollars = &rest[..marker.range.start];
-                    let dollars = dollars.len() - dollars.trim_end_matches('$').len();
-                    let escaped = format!("{}{escaped}", "$".repeat(dollars));
-                    rest.to_mut().replace_range(marker.range, &escaped);
-                }
-            }
+            ItemKind::Text(text) => self.text_part((item, text), is_command, sink),
             ItemKind::List(items) => {
                 for item in items {
                     self.part(item, is_command, sink);
@@ -497,6 +433,71 @@ impl ReferenceNames<'_> {
                 }
             }
             ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) => {}
+        }
+    }
+
+    /// Reports the markers in the `text` of an item. It is no part of [`part`](Self::part), whose frames are one for each level of a value.
+    fn text_part(&self, (item, text): (&Item, &str), is_command: bool, sink: &mut DiagnosticSink) {
+        // Each replacement leaves one marker less; the bound is for texts with very many.
+        let mut rest = Cow::from(text);
+        if !is_command && let Some(found) = outside_operation(text) {
+            let written = &text[found.range.clone()];
+            let message = format!(
+                "`{written}` is text from the end of the braces on, and nothing computes it"
+            );
+            let help = format!(
+                "write `${{{}}}`; for the text itself, `{}`",
+                found.meaning, found.literal
+            );
+            let diagnostic = Diagnostic::error(Code::MalformedReference, message);
+            sink.push(item.place, diagnostic.help(help));
+            rest.to_mut().replace_range(found.range, "");
+        }
+        for _ in 0..MAX_REPLACEMENTS {
+            let Some(marker) = self.marker(&rest) else {
+                break;
+            };
+            let written = &rest[marker.range.clone()];
+            let long = self.long_form(written);
+            let is_path = !marker.meaning.contains([' ', '(']);
+            let long = long.filter(|long| is_path && *long != marker.meaning);
+            let also = long.map_or_else(String::new, |long| {
+                format!(", or `${{{long}}}` if the answer has such a field")
+            });
+            let escaped = self.literal_marker(written);
+            if marker.is_partial {
+                let message =
+                    format!("`{written}` is an expression in other systems, and only text here");
+                let help = format!(
+                    "write it as an expression of this dialect, with `{}` for the reference in it, between `${{` and `}}`",
+                    marker.meaning
+                );
+                let diagnostic = Diagnostic::error(Code::MalformedReference, message);
+                sink.push(item.place, diagnostic.help(help));
+            } else if marker.is_unresolved {
+                let message = format!("`{written}` is only text, and no call has its number");
+                let literal = escaped.as_deref().unwrap_or(written);
+                let help = format!(
+                    "`${{ID}}` is the output of the step `ID`; for the text itself, write `{literal}`"
+                );
+                let diagnostic = Diagnostic::error(Code::MalformedReference, message);
+                sink.push(item.place, diagnostic.help(help));
+            } else {
+                report(
+                    item,
+                    (written, escaped.as_deref()),
+                    (&marker.meaning, &also),
+                    marker.is_certain,
+                    sink,
+                );
+            }
+            let Some(escaped) = escaped else {
+                break;
+            };
+            let dollars = &rest[..marker.range.start];
+            let dollars = dollars.len() - dollars.trim_end_matches('$').len();
+            let escaped = format!("{}{escaped}", "$".repeat(dollars));
+            rest.to_mut().replace_range(marker.range, &escaped);
         }
     }
 

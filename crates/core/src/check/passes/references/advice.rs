@@ -235,6 +235,13 @@ impl ReadPass<'_> {
         };
         let list = format!("{id}{}", print_path(before));
         let behind = rest.get(1..)?;
+        // A field of the items has its own advice.
+        if let Type::List(items) = &shape
+            && let Type::Object(object) = &items.items
+            && object.properties.contains_key(&**word)
+        {
+            return None;
+        }
         let written = format!("{list}{}", print_path(rest));
         if let (Type::List(items), "sum" | "total" | "avg" | "average" | "min" | "max") =
             (&shape, &**word)
