@@ -93,11 +93,9 @@ fn json_text() -> String {
 
 /// Returns the same chain in lines.
 fn lines_text() -> String {
-    let mut text = String::from("s0 = look(n=0)\n");
-    for step in 1..STEPS {
-        text.push_str(&format!("s{step} = look(n=${{s{}.n}})\n", step - 1));
-    }
-    text
+    let steps = (1..STEPS).map(|step| format!("s{step} = look(n=${{s{}.n}})\n", step - 1));
+    let first = "s0 = look(n=0)\n".to_owned();
+    std::iter::once(first).chain(steps).collect()
 }
 
 /// A language server, and a client with one open text.

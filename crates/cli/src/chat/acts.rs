@@ -261,7 +261,7 @@ impl AgentListener for ChatListener<'_> {
         let chat_output = &self.context.output;
         match event {
             AgentEvent::Asked { round } => {
-                chat_output.event("asked", [("round", Value::from(round))])
+                chat_output.event("asked", [("round", Value::from(round))]);
             }
             AgentEvent::Unsound { diagnostics } => {
                 chat_output.event(

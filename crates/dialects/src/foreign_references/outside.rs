@@ -36,7 +36,7 @@ pub(super) fn outside_operation(text: &str) -> Option<OutsideOperation> {
         let is_marker = !text[..at].ends_with('$') && !text[at + 2..].starts_with(['{', '"', '\'']);
         let rest = &text[end + 1..];
         let is_whole = text[..at].trim().is_empty();
-        if is_marker && let Some(meaning) = operation(&text[at..end + 1], rest, is_whole) {
+        if is_marker && let Some(meaning) = operation(&text[at..=end], rest, is_whole) {
             let sign = rest.len() - rest.trim_start().len();
             let sign = rest[sign..]
                 .chars()

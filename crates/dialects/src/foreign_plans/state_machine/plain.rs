@@ -190,7 +190,7 @@ fn states_of(value: &Value) -> Option<Vec<(Arc<str>, &Value)>> {
     let states = objects(value)?.iter().map(|state| {
         let name = ["name", "id", "state"]
             .iter()
-            .find_map(|key| state.get(*key)?.as_text())?;
+            .find_map(|key| state.get(key)?.as_text())?;
         Some((Arc::from(name), state))
     });
     states.collect()
@@ -233,7 +233,7 @@ fn call(state: &Value) -> Option<Option<(String, Value)>> {
     let tool = ["tool", "name", "src"]
         .iter()
         .filter(|key| **key == "tool" || !std::ptr::eq(holder, state))
-        .find_map(|key| holder.get(*key)?.as_text());
+        .find_map(|key| holder.get(key)?.as_text());
     match tool {
         Some(tool) => Some(Some((tool.to_owned(), args_of(holder)?))),
         None if std::ptr::eq(holder, state) => Some(None),
@@ -244,7 +244,7 @@ fn call(state: &Value) -> Option<Option<(String, Value)>> {
 /// The arguments in `holder`, which are an object.
 fn args_of(holder: &Value) -> Option<Value> {
     let words = ["args", "arguments", "params", "input", "parameters", "with"];
-    match words.iter().find_map(|word| holder.get(*word)) {
+    match words.iter().find_map(|word| holder.get(word)) {
         Some(args @ Value::Object(_)) => Some(args.clone()),
         Some(Value::Null) | None => Some(Value::empty_object()),
         Some(_) => None,
@@ -254,7 +254,7 @@ fn args_of(holder: &Value) -> Option<Value> {
 /// The ways out of the state `name`.
 fn exits(name: &str, state: &Value) -> Option<Vec<Exit>> {
     let mut found = Vec::new();
-    let failure = FAILURES.iter().find_map(|word| state.get(*word)?.as_text());
+    let failure = FAILURES.iter().find_map(|word| state.get(word)?.as_text());
     let has_call = call(state)?.is_some();
     let is_plain = path_of(name) == name;
     if let Some(to) = failure {
@@ -267,7 +267,7 @@ fn exits(name: &str, state: &Value) -> Option<Vec<Exit>> {
         });
     }
     let success = failure.map(|_| format!("results.{name}.success"));
-    if let Some(to) = NEXT.iter().find_map(|word| state.get(*word)?.as_text()) {
+    if let Some(to) = NEXT.iter().find_map(|word| state.get(word)?.as_text()) {
         found.push(Exit {
             to: to.to_owned(),
             condition: success,
@@ -276,8 +276,8 @@ fn exits(name: &str, state: &Value) -> Option<Vec<Exit>> {
         });
         return Some(found);
     }
-    let Some(choices) = CHOICES.iter().find_map(|word| state.get(*word)?.as_list()) else {
-        let others = CHOICES.iter().any(|word| state.get(*word).is_some());
+    let Some(choices) = CHOICES.iter().find_map(|word| state.get(word)?.as_list()) else {
+        let others = CHOICES.iter().any(|word| state.get(word).is_some());
         return (!others).then_some(found);
     };
     let mut earlier = success;
@@ -285,8 +285,8 @@ fn exits(name: &str, state: &Value) -> Option<Vec<Exit>> {
         let words = ["when", "if", "condition", "cond", "guard"];
         let to = ["to", "target", "next", "goto", "state"]
             .iter()
-            .find_map(|word| choice.get(*word)?.as_text())?;
-        let written = words.iter().find_map(|word| choice.get(*word));
+            .find_map(|word| choice.get(word)?.as_text())?;
+        let written = words.iter().find_map(|word| choice.get(word));
         let (condition, is_rest) = match written {
             Some(written) => (Some(condition(written.as_text()?)?), false),
             None => (None, true),

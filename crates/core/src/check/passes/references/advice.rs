@@ -1,5 +1,6 @@
 //! The hints about references that lead nowhere.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::super::meant::{
@@ -262,7 +263,8 @@ impl ReadPass<'_> {
                 ),
             });
         }
-        if !matches!(shape, Type::List(_)) && !(shape == Type::Text && is_size(word)) {
+        let has_function = matches!(shape, Type::List(_)) || shape == Type::Text && is_size(word);
+        if !has_function {
             return None;
         }
         let meant = of_list(word, &list, behind)?;
@@ -381,8 +383,8 @@ impl ReadPass<'_> {
             return false;
         };
         args.iter().any(|(_, value)| {
-            let path = value.as_text().map(|path| path.to_ascii_lowercase());
-            path.is_some_and(|path| path.ends_with(".json"))
+            let extension = value.as_text().and_then(|path| Path::new(path).extension());
+            extension.is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
         })
     }
 
