@@ -24,6 +24,8 @@ pub(crate) struct ForeignExpression {
     pub(crate) range: Range<usize>,
     /// True if it names a step or an input, so that it can hardly be meant as text.
     pub(crate) is_certain: bool,
+    /// True if it is only a name or a statement, which templates for other programs have as well.
+    pub(crate) is_plain: bool,
 }
 
 /// The expressions in `text`, in order. `is_name` returns true for the names of steps and inputs. References of the native dialect have
@@ -79,10 +81,12 @@ fn delimited(text: &str, at: usize, is_name: &impl Fn(&str) -> bool) -> Option<F
     if inside.is_empty() || inside.starts_with('"') || inside.starts_with('{') {
         return None;
     }
+    let is_of_name = |sign: char| sign.is_alphanumeric() || sign == '_';
     let is_root = OWN_ROOTS.iter().any(|root| inside.starts_with(root));
     Some(ForeignExpression {
         range: at..at + open.len() + text[at + open.len()..].find(close)? + close.len(),
-        is_certain: is_root && open.starts_with('{') || names_item(inside, is_name),
+        is_certain: is_root && *open == "{{" || names_item(inside, is_name),
+        is_plain: open.contains('%') || inside.chars().all(is_of_name),
     })
 }
 
@@ -102,6 +106,7 @@ fn braced(text: &str, at: usize, is_name: &impl Fn(&str) -> bool) -> Option<Fore
     (!is_code && !is_json && names_item(inside, is_name)).then(|| ForeignExpression {
         range: at..at + length + 2,
         is_certain: true,
+        is_plain: false,
     })
 }
 

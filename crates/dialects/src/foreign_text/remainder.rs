@@ -72,11 +72,14 @@ const GROUPS: [FieldGroup; 4] = [
 
 /// The parts of `text` that the proposed plan `plan`, native JSON, does not translate: one error for each.
 pub(super) fn remainder(plan: &Value, json: &str, text: &str) -> Diagnostics {
-    let mut names = Vec::new();
-    for (key, name) in [("steps", "id"), ("inputs", "name")] {
-        let items = plan.get(key).and_then(Value::as_list).unwrap_or_default();
-        names.extend(items.iter().filter_map(|item| item.get(name)?.as_text()));
-    }
+    let steps = plan.get("steps").and_then(Value::as_list);
+    let ids = steps
+        .unwrap_or_default()
+        .iter()
+        .filter_map(|step| step.get("id")?.as_text());
+    let inputs = plan.get("inputs").and_then(Value::as_object);
+    let inputs = inputs.into_iter().flat_map(|inputs| inputs.keys());
+    let names: Vec<&str> = ids.chain(inputs.map(|name| &**name)).collect();
     let mut found = Vec::new();
     literals(plan, text, &names, &mut found);
     let expressions = found.into_iter().map(|written| {
