@@ -315,6 +315,11 @@ impl<'a> ReferenceNames<'a> {
         }
     }
 
+    /// Returns true if `name` is that of an input or the item of a loop.
+    pub(super) fn has_input(&self, name: &str) -> bool {
+        self.inputs.contains_key(name)
+    }
+
     /// The names, with the step before `index` as the previous one.
     pub(super) fn search_step(&mut self, index: usize) {
         self.position = index;

@@ -4,6 +4,7 @@
 //! to a literal, `${'{{step.x}}'}`. The native dialect searches the texts before it lowers them, all others those that
 //! remain literal.
 
+mod expressions;
 mod markers;
 mod objects;
 mod operations;
@@ -15,6 +16,7 @@ mod templates;
 
 pub use markers::ReferenceForm;
 
+pub(crate) use expressions::expressions;
 pub(crate) use markers::ReferenceNames;
 pub(crate) use paths::path_length;
 pub(crate) use search::{check, check_plan, find};

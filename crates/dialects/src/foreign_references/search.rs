@@ -9,6 +9,7 @@ use std::sync::Arc;
 use planwright_core::plan::{Action, Input, Node, NodeKind, Output, TextPart};
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, PointerSegment, Value};
 
+use super::expressions::expressions;
 use super::markers::phrase::names_call_zero;
 use super::markers::{CHECKED_FIELDS, Marker, ReferenceForm, ReferenceNames};
 use super::outside::outside_operation;
@@ -81,7 +82,13 @@ fn field<'a>(item: &'a Item, name: &str) -> Option<&'a Item> {
 /// Reports each literal text of `plan`, whose own references have the form `form`, that has a marker of a step, a slot or
 /// an input.
 pub(crate) fn check_plan(plan: &Plan, form: ReferenceForm) -> Diagnostics {
-    let found = find(plan, form).into_iter();
+    let search = searched(plan, form);
+    let expressions = search.expressions.into_iter().map(|found| {
+        let diagnostic = expression_message(&found.written, found.is_certain);
+        let help = "this dialect has no such expressions: write the plan in the native dialect, with `${…}`";
+        diagnostic.help(help).at(found.place, &plan.sources)
+    });
+    let found = search.found.into_iter();
     let mut native = None;
     let diagnostics = found.map(|found| {
         let help = match (form.write)(&found.meaning) {
@@ -106,7 +113,7 @@ pub(crate) fn check_plan(plan: &Plan, form: ReferenceForm) -> Diagnostics {
         let diagnostic = message(&found.written, "text", found.is_certain).help(help);
         diagnostic.at(found.place, &plan.sources)
     });
-    diagnostics.collect()
+    diagnostics.chain(expressions).collect()
 }
 
 /// The maximum length of a plan in advice, in bytes.
@@ -129,8 +136,23 @@ fn native_form(plan: &Plan, form: ReferenceForm) -> Option<String> {
         ]))
     });
     let steps: Option<Vec<Value>> = steps.collect();
-    let json = Value::object([("steps", Value::list(steps?))]).to_json();
+    let steps = Value::list(steps?);
+    // Other expressions would stay text.
+    if has_expressions(&steps, &names) {
+        return None;
+    }
+    let json = Value::object([("steps", steps)]).to_json();
     (json.len() <= MAX_SHOWN_PLAN && !json.contains('`')).then_some(json)
+}
+
+/// Returns true if a text in `value` has an expression of another system.
+fn has_expressions(value: &Value, names: &ReferenceNames<'_>) -> bool {
+    match value {
+        Value::Text(text) => !expressions(text, true, &|name| names.is_name(name)).is_empty(),
+        Value::List(items) => items.iter().any(|item| has_expressions(item, names)),
+        Value::Object(fields) => fields.values().any(|field| has_expressions(field, names)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 /// A marker in a literal text of a plan.
@@ -146,10 +168,16 @@ pub(crate) struct ForeignReference {
 
 /// The markers of steps, slots and inputs in the literal texts of `plan`, whose own references have the form `form`.
 pub(crate) fn find(plan: &Plan, form: ReferenceForm) -> Vec<ForeignReference> {
+    searched(plan, form).found
+}
+
+/// The search of all literal texts of `plan`, whose own references have the form `form`.
+fn searched(plan: &Plan, form: ReferenceForm) -> PlanSearch<'_> {
     let mut search = PlanSearch {
         names: ReferenceNames::of_slots(plan, form),
         plan,
         found: Vec::new(),
+        expressions: Vec::new(),
     };
     for (index, step) in plan.steps.iter().enumerate() {
         search.names.search_step(index);
@@ -164,7 +192,7 @@ pub(crate) fn find(plan: &Plan, form: ReferenceForm) -> Vec<ForeignReference> {
     if let Output::Value(node) = &plan.output {
         search.node(node);
     }
-    search.found
+    search
 }
 
 /// The search of the literal texts of a lowered plan.
@@ -172,6 +200,15 @@ struct PlanSearch<'a> {
     names: ReferenceNames<'a>,
     plan: &'a Plan,
     found: Vec<ForeignReference>,
+    expressions: Vec<ExpressionInText>,
+}
+
+/// An expression of another system in a literal text of a plan.
+struct ExpressionInText {
+    place: Place,
+    written: String,
+    /// True if it names a step or an input.
+    is_certain: bool,
 }
 
 impl PlanSearch<'_> {
@@ -232,6 +269,22 @@ impl PlanSearch<'_> {
             let is_named = has_path(written) || self.names.has_call(&marker.meaning);
             marker.is_certain && (is_all || is_named)
         });
+        let is_apart = |range: &Range<usize>| {
+            let mut of_markers = markers.iter().map(|marker| &marker.range);
+            !of_markers.any(|other| range.start < other.end && other.start < range.end)
+        };
+        let names = &self.names;
+        for found in expressions(text, false, &|name| names.is_name(name)) {
+            let written = &text[found.range.clone()];
+            let is_meant = found.is_certain || !found.is_plain;
+            if is_meant && is_apart(&found.range) && !(names.form.is_own)(written) {
+                self.expressions.push(ExpressionInText {
+                    place: self.plan.sources.descend(spot.0, spot.1),
+                    written: written.to_owned(),
+                    is_certain: found.is_certain,
+                });
+            }
+        }
         markers.dedup_by(|one, other| text[one.range.clone()] == text[other.range.clone()]);
         for marker in markers {
             self.push(&text[marker.range], &marker.meaning, is_certain, spot);
@@ -264,6 +317,11 @@ fn has_path(written: &str) -> bool {
 }
 
 impl ReferenceNames<'_> {
+    /// Returns true if `name` is that of a step, a slot or an input.
+    fn is_name(&self, name: &str) -> bool {
+        self.steps.contains_key(name) || self.has_input(name)
+    }
+
     /// Returns true if `meaning` is the id of a call, such as `call_1`: an API has made it, and no text has it by chance.
     fn has_call(&self, meaning: &str) -> bool {
         let is_of_id = |sign: char| sign.is_ascii_digit() || sign == '_';
@@ -499,6 +557,19 @@ impl ReferenceNames<'_> {
             let escaped = format!("{}{escaped}", "$".repeat(dollars));
             rest.to_mut().replace_range(marker.range, &escaped);
         }
+        let expressions = expressions(&rest, true, &|name| self.is_name(name)).into_iter();
+        for found in expressions.filter(|found| found.is_certain || !found.is_plain) {
+            let written = &rest[found.range];
+            let literal = self.literal_marker(written);
+            let literal = literal.map_or_else(String::new, |literal| {
+                format!("; for the text itself, `{literal}`")
+            });
+            let help = format!(
+                "an expression of this dialect stands between `${{` and `}}`, such as `${{STEP.FIELD}}`{literal}"
+            );
+            let diagnostic = expression_message(written, found.is_certain);
+            sink.push(item.place, diagnostic.help(help));
+        }
     }
 
     /// The path in this dialect of `{"from": "id", "path": "a.b"}`, if that names a step.
@@ -574,6 +645,16 @@ fn is_command_key(key: &str) -> bool {
 /// The diagnostic for `written`, which is in a value of the kind `what`.
 fn message(written: &str, what: &str, is_certain: bool) -> Diagnostic {
     let message = format!("`{written}` is a reference in other systems, and only {what} here");
+    if is_certain {
+        Diagnostic::error(Code::MalformedReference, message)
+    } else {
+        Diagnostic::warning(Code::MalformedReference, message)
+    }
+}
+
+/// The diagnostic for the expression `written`, which is only text.
+fn expression_message(written: &str, is_certain: bool) -> Diagnostic {
+    let message = format!("`{written}` is an expression in other systems, and only text here");
     if is_certain {
         Diagnostic::error(Code::MalformedReference, message)
     } else {

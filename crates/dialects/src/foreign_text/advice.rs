@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use planwright_core::{Code, Diagnostic, Diagnostics, TextEdit, Value};
 
+use super::remainder::remainder;
 use crate::dialect::Dialect;
 use crate::document::quote;
 use crate::foreign_plans::{Translation, translated, translated_in_general};
@@ -149,6 +150,11 @@ pub(crate) fn advice_of(code: Code, message: &str, reading: &Reading, text: &str
     let value = &without_output_fields(&reading.plan);
     let (json, open) = native_json(value);
     let calls_all = calls_named_tools(text, &json);
+    // A first step leaves out more than it has.
+    let left = match (extent, Value::from_json(&json)) {
+        (Extent::All | Extent::Part, Ok(plan)) => remainder(&plan, &json, text),
+        (Extent::FirstStep, _) | (_, Err(_)) => Diagnostics::new(),
+    };
     let start = text.len() - text.trim_start().len();
     let end = text[start..]
         .find('\n')
@@ -156,6 +162,15 @@ pub(crate) fn advice_of(code: Code, message: &str, reading: &Reading, text: &str
     let diagnostic = Diagnostic::error(code, message).at_span("", start..end);
     let is_shown = json.len() <= MAX_SHOWN_JSON && !json.contains('`') && calls_all;
     let diagnostic = match (is_shown, extent) {
+        (true, Extent::All) if reading.left_out.is_empty() && !left.is_empty() => {
+            let parts = match left.len() {
+                1 => "1 part of the text has".to_owned(),
+                count => format!("{count} parts of the text have"),
+            };
+            diagnostic.help(format!(
+                "write it as JSON; `--fix` does not apply it, because {parts} no equivalent yet: `{json}`"
+            ))
+        }
         (true, Extent::All | Extent::Part) if reading.left_out.is_empty() => {
             diagnostic.help(format!("write it as JSON: `{json}`"))
         }
@@ -172,7 +187,7 @@ pub(crate) fn advice_of(code: Code, message: &str, reading: &Reading, text: &str
         )),
         (false, _) => diagnostic.help(format!("write it as JSON, {JSON_FORM}")),
     };
-    let is_replaced = extent == Extent::All && open.is_empty() && calls_all;
+    let is_replaced = extent == Extent::All && open.is_empty() && calls_all && left.is_empty();
     let edit = is_replaced.then(|| TextEdit::new(0..text.trim_end().len(), json));
     let mut diagnostics: Diagnostics = [diagnostic.fixes(edit)].into_iter().collect();
     if is_shown {
@@ -184,6 +199,7 @@ pub(crate) fn advice_of(code: Code, message: &str, reading: &Reading, text: &str
             ..found.fixes([])
         });
         diagnostics.extend(of_plan.collect());
+        diagnostics.extend(left);
     }
     diagnostics
 }

@@ -5,6 +5,7 @@ pub(crate) mod advice;
 pub(crate) mod calls;
 mod formats;
 mod program;
+mod remainder;
 mod table;
 mod toml_plans;
 mod values;

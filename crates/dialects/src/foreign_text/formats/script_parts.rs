@@ -25,8 +25,9 @@ pub(in crate::foreign_text) fn plan(text: &str) -> Option<(Value, Vec<String>)> 
             parts.command(command)?;
         }
     }
-    // Words may look like one command, but hardly like several with arguments.
-    let is_script = has_own_form || (parts.steps.len() > 1 && parts.left_out.is_empty());
+    // Words may look like one command, but hardly like several with arguments. Round brackets are those of calls.
+    let has_words_only = !text.contains('(') && parts.left_out.is_empty();
+    let is_script = has_own_form || (parts.steps.len() > 1 && has_words_only);
     (is_script && !parts.steps.is_empty()).then_some(())?;
     let plan = Value::object([
         ("ordering", Value::text("listed")),

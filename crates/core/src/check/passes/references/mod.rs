@@ -309,7 +309,8 @@ impl ReadPass<'_> {
             tool.and_then(|tool| tool.seen.as_deref())
                 .is_some_and(|seen| seen.calls > 0)
         };
-        if matches!(&**word, "length" | "first" | "last" | "sum")
+        // Objects may well have a field `sum` or `first`; `length` is a property of lists in JavaScript.
+        if &**word == "length"
             && !is_seen
             && !self.has_fallback
             && let Some(advice) = self.unknown_list_advice(word, rest)
