@@ -7,7 +7,7 @@ use crate::database::{QueryError, SqlSession, StoreConnection, params};
 use crate::error::LeaseHolder;
 use crate::error::StoreError;
 use crate::store::Store;
-use crate::values::{run_id, to_i64, to_nanos};
+use crate::values::{from_nanos, run_id, to_i64, to_nanos};
 use planwright_core::Value;
 use planwright_engine::RunId;
 
@@ -36,12 +36,14 @@ pub struct PruneReport {
     pub in_use: Vec<RunId>,
     /// The number of deleted large values. A dry run does not count those that several of the runs share.
     pub values: usize,
+    /// The number of deleted calls that clients made without a plan.
+    pub calls: usize,
     /// The approximate number of freed bytes.
     pub bytes: u64,
 }
 
 impl Store {
-    /// Deletes runs and their decisions, and the recorded answers of tools that no remaining run is old enough to have called, and
+    /// Deletes runs and their decisions, calls without a plan of the same age, and the recorded answers of tools that no remaining run is old enough to have called, and
     /// returns the space to the disk. `holder` leases each run meanwhile.
     ///
     /// # Errors
@@ -49,14 +51,18 @@ impl Store {
     /// [`StoreError::File`]. Runs that were deleted before the error stay deleted.
     pub fn prune(&self, prune: &Prune, holder: &LeaseHolder) -> Result<PruneReport, StoreError> {
         let ids = self.read(|session| candidates(session, prune))?;
-        let pruned = self.delete_runs(ids, prune, holder)?;
+        let mut pruned = self.delete_runs(ids, prune, holder)?;
+        let oldest = self.read(|session| oldest_retained(session, prune.newest))?;
+        let before = oldest.map_or(prune.before, |oldest| prune.before.min(oldest));
+        pruned.calls = self.prune_calls(before, prune.dry_run)?;
         if !prune.dry_run {
             self.prune_answers(prune.before)?;
         }
         Ok(pruned)
     }
 
-    /// Deletes the oldest of the runs that [`Store::prune`] would delete, until the store has at most `max_bytes` or none is left.
+    /// Deletes the oldest of the runs that [`Store::prune`] would delete, then the oldest calls without a plan, until the store has at most
+    /// `max_bytes` or none is left.
     ///
     /// # Errors
     ///
@@ -80,6 +86,14 @@ impl Store {
             all.in_use.splice(..0, pruned.in_use);
             all.values += pruned.values;
             all.bytes += pruned.bytes;
+        }
+        while max_bytes < self.used_bytes()? {
+            let calls = self.prune_oldest_calls(prune.before)?;
+            if calls == 0 {
+                break;
+            }
+            all.calls += calls;
+            self.free_space()?;
         }
         Ok(all)
     }
@@ -159,6 +173,23 @@ impl Store {
         {}
         Ok(())
     }
+}
+
+/// Returns the time at which the oldest of the `newest` runs was created, or the beginning of time if there are fewer; `None` if no run is
+/// retained in any case.
+fn oldest_retained(
+    session: &dyn SqlSession,
+    newest: usize,
+) -> Result<Option<SystemTime>, QueryError> {
+    let Some(before) = newest.checked_sub(1) else {
+        return Ok(None);
+    };
+    let created: Option<i64> = session.row(
+        "SELECT created_ns FROM runs ORDER BY created_ns DESC, key DESC LIMIT 1 OFFSET ?1",
+        params![to_i64(before)],
+        |row| row.get(0),
+    )?;
+    Ok(Some(created.map_or(SystemTime::UNIX_EPOCH, from_nanos)))
 }
 
 /// Returns the ids of the runs that may be deleted, the newest first.
