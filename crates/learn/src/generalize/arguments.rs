@@ -175,12 +175,33 @@ impl Generalizer<'_> {
                 if is_same && several {
                     return None;
                 }
+                // Different values in each trace that are the same at all places: the plan reads them as long as they are.
+                let agreeing: Option<Vec<String>> = several_places
+                    .iter()
+                    .map(|place| {
+                        let reference = self.place_reference(place)?;
+                        Some(references::inside(&reference)?.to_owned())
+                    })
+                    .collect();
+                let is_checkable = several && several_places.len() <= MAX_AGREEING;
+                let agreeing = agreeing.filter(|_| is_checkable && is_scalar(first));
+                let reference = agreeing.and_then(|texts| references::of_agreeing(&texts));
                 let texts: Vec<String> = several_places
                     .iter()
                     .take(4)
                     .map(|place| format!("`{}`", self.place_text(place)))
                     .collect();
                 let message = format!("`{}` occurs in {}", shown(first), texts.join(" and "));
+                if let Some(reference) = reference {
+                    let last = several_places.iter().map(|place| place.step).max();
+                    self.add_origin(values, at.view, &reference, last.unwrap_or(0));
+                    self.find(
+                        at,
+                        FindingKind::AgreeingReferences,
+                        format!("{message}; the plan fails where these differ"),
+                    );
+                    return Some(references::node(reference));
+                }
                 self.find(at, FindingKind::AmbiguousReference, message);
                 Some(self.input(at, values))
             }
@@ -223,9 +244,16 @@ impl Generalizer<'_> {
     /// Returns true if a value has one origin without an additional input.
     fn is_known(&self, values: &[&Value], view: &PresentCalls) -> bool {
         let is_clear = values.iter().all(|value| is_distinctive(value));
-        is_clear
-            && (self.origin(values, view).is_some()
-                || self.known.places(values, view).stable.len() == 1)
+        if !is_clear {
+            return false;
+        }
+        let differ = values.iter().any(|value| Some(value) != values.first());
+        self.origin(values, view).is_some()
+            || match self.known.places(values, view).stable.len() {
+                0 => differ && self.is_selectable(values, view),
+                1 => true,
+                several => differ && several <= MAX_AGREEING,
+            }
     }
 
     /// Returns the reference to values whose origin was decided before.
@@ -297,6 +325,9 @@ impl Generalizer<'_> {
         )
     }
 }
+
+/// Maximum number of places of a value whose agreement a plan checks.
+const MAX_AGREEING: usize = 6;
 
 /// Maximum number of characters of a value in a message.
 const MAX_SHOWN: usize = 60;

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
-
 /// The kind of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FindingKind {
     /// A value occurs in several places of earlier answers, so it is an input.
     AmbiguousReference,
+    /// A value occurs in several places of earlier answers, and the plan fails if these differ.
+    AgreeingReferences,
     /// A value occurs in an earlier answer only at a position of a list, so it is an input.
     PositionalReference,
     /// A value differs between the traces and occurs neither in a request nor in an earlier answer, so it is an input.
@@ -37,6 +36,26 @@ pub enum FindingKind {
 }
 
 impl FindingKind {
+    /// Returns the name of the kind, for programs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::AmbiguousReference => "ambiguous_reference",
+            Self::AgreeingReferences => "agreeing_references",
+            Self::PositionalReference => "positional_reference",
+            Self::UnknownOrigin => "unknown_origin",
+            Self::SingleTrace => "single_trace",
+            Self::PossibleInput => "possible_input",
+            Self::PossibleConstant => "possible_constant",
+            Self::OptionalArgument => "optional_argument",
+            Self::OptionalCall => "optional_call",
+            Self::AmbiguousLoop => "ambiguous_loop",
+            Self::InputLoop => "input_loop",
+            Self::RetriedCall => "retried_call",
+            Self::FailedCall => "failed_call",
+            Self::MissingAnswer => "missing_answer",
+        }
+    }
+
     /// Returns true if the meaning of the plan depends on a decision that the traces leave open. The other kinds are decided safely:
     /// the value is an input, or the call had no effect.
     pub fn is_undecided(self) -> bool {
@@ -50,6 +69,7 @@ impl FindingKind {
             | Self::FailedCall
             | Self::MissingAnswer => true,
             Self::AmbiguousReference
+            | Self::AgreeingReferences
             | Self::PositionalReference
             | Self::UnknownOrigin
             | Self::InputLoop
@@ -59,17 +79,15 @@ impl FindingKind {
 }
 
 /// A finding about a learned plan.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The kind.
     pub kind: FindingKind,
     /// True if the meaning of the plan depends on it.
     pub undecided: bool,
     /// The step, if the plan has one for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<Arc<str>>,
     /// The argument.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub argument: Option<Arc<str>>,
     /// The fact, as one clause.
     pub message: String,

@@ -117,11 +117,8 @@ impl Generalizer<'_> {
                 .into_iter()
                 .map(|(key, value)| Field { key, value }),
         );
-        let mut step = Step::call(
-            id,
-            Arc::clone(&column.tool),
-            Node::object(fields, Place::NOWHERE),
-        );
+        let args = Node::object(fields, Place::NOWHERE);
+        let mut step = self.step_of(id, &column.tool, args);
         step.when = condition;
         step.for_each = Some(over_list(references::node(over)));
         self.add_loop_step(step, column);
@@ -206,11 +203,8 @@ impl Generalizer<'_> {
             let value = references::node(references::of_read(Read::part(Source::Item, path)));
             fields.push(Field { key, value });
         }
-        let mut step = Step::call(
-            id,
-            Arc::clone(&column.tool),
-            Node::object(fields, Place::NOWHERE),
-        );
+        let args = Node::object(fields, Place::NOWHERE);
+        let mut step = self.step_of(id, &column.tool, args);
         step.when = condition;
         step.for_each = Some(over_list(references::node(over)));
         self.add_loop_step(step, column);

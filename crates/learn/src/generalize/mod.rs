@@ -1,6 +1,7 @@
 //! The generalization of traces to a plan.
 
 mod arguments;
+mod blocks;
 mod cleaning;
 mod columns;
 mod conditions;
@@ -63,19 +64,86 @@ pub fn generalize(traces: &[Trace], catalog: &Catalog) -> LearnedPlan {
         .iter()
         .map(|trace| cleaning::clean(trace, catalog, &mut findings))
         .collect();
+    let requests: Vec<Option<&str>> = traces
+        .iter()
+        .map(|trace| trace.request.as_deref())
+        .collect();
+    let found = with_blocks(&calls, &requests, findings, catalog);
+    let steps = order::ordered(found.steps, catalog);
+    LearnedPlan {
+        plan: Plan {
+            inputs: found.inputs.iter().map(LearnedInput::declaration).collect(),
+            steps,
+            ..Plan::default()
+        },
+        inputs: found.inputs,
+        findings: found.findings,
+        calls,
+    }
+}
+
+/// Generalizes calls whose repeated sequences are loops, unless nothing says what they are repeated for.
+fn with_blocks(
+    calls: &[Vec<TracedCall>],
+    requests: &[Option<&str>],
+    findings: Vec<Finding>,
+    catalog: &Catalog,
+) -> Generalization {
+    let mut rejected = HashSet::new();
+    loop {
+        let mut folded = calls.to_vec();
+        let mut blocks: Vec<blocks::Block> = Vec::new();
+        let mut tried = rejected.clone();
+        while let Some(body) = blocks::repeated(&folded, &tried) {
+            tried.insert(body.clone());
+            // The rounds of a block are no part of another one.
+            let is_nested = body
+                .iter()
+                .any(|tool| blocks.iter().any(|block| block.name == *tool));
+            if is_nested {
+                continue;
+            }
+            if let Some((calls, block)) = blocks::fold(&folded, &body, catalog) {
+                folded = calls;
+                blocks.push(block);
+            }
+        }
+        let found = generalize_calls(&folded, requests.to_vec(), findings.clone(), blocks);
+        if found.unlooped.is_empty() {
+            return found;
+        }
+        rejected.extend(found.unlooped);
+    }
+}
+
+/// The result of a generalization, before the order of the steps.
+struct Generalization {
+    steps: Vec<Step>,
+    inputs: Vec<LearnedInput>,
+    findings: Vec<Finding>,
+    known: KnownAnswers,
+    /// The bodies that no loop repeats.
+    unlooped: Vec<Vec<Arc<str>>>,
+}
+
+fn generalize_calls(
+    calls: &[Vec<TracedCall>],
+    requests: Vec<Option<&str>>,
+    findings: Vec<Finding>,
+    blocks: Vec<blocks::Block>,
+) -> Generalization {
     let mut generalizer = Generalizer {
-        requests: traces
-            .iter()
-            .map(|trace| trace.request.as_deref())
-            .collect(),
-        known: KnownAnswers::new(traces.len()),
+        requests,
+        known: KnownAnswers::new(calls.len()),
         inputs: Vec::new(),
         origins: Vec::new(),
         findings,
         steps: Vec::new(),
-        calls: &calls,
+        calls,
+        blocks,
+        unlooped: Vec::new(),
     };
-    for column in columns::align(&calls) {
+    for column in columns::align(calls) {
         generalizer.add_column(&column);
     }
     // A repetition of a trace, such as that in the log of a later request, tells nothing more.
@@ -83,18 +151,28 @@ pub fn generalize(traces: &[Trace], catalog: &Catalog) -> LearnedPlan {
     if is_single && !generalizer.steps.is_empty() {
         generalizer.find_single_trace("all calls are");
     }
-    let steps = order::ordered(generalizer.steps, catalog);
-    let inputs = generalizer.inputs;
-    let findings = generalizer.findings;
-    LearnedPlan {
-        plan: Plan {
-            inputs: inputs.iter().map(LearnedInput::declaration).collect(),
-            steps,
-            ..Plan::default()
-        },
+    let Generalizer {
+        mut findings,
+        steps,
+        inputs,
+        known,
+        blocks,
+        unlooped,
+        ..
+    } = generalizer;
+    for block in blocks {
+        for finding in block.findings {
+            if !findings.contains(&finding) {
+                findings.push(finding);
+            }
+        }
+    }
+    Generalization {
+        steps,
         inputs,
         findings,
-        calls,
+        known,
+        unlooped,
     }
 }
 
@@ -108,6 +186,9 @@ struct Generalizer<'a> {
     findings: Vec<Finding>,
     steps: Vec<Step>,
     calls: &'a [Vec<TracedCall>],
+    /// The bodies of several calls, which are like tools.
+    blocks: Vec<blocks::Block>,
+    unlooped: Vec<Vec<Arc<str>>>,
 }
 
 /// Values whose origin is decided: later occurrences have the same one.
@@ -141,6 +222,13 @@ impl<'a> Generalizer<'a> {
         if count != Some(1) && self.add_loop(column, condition.clone()) {
             return;
         }
+        if count.is_some()
+            && let Some(block) = self.blocks.iter().find(|block| block.name == column.tool)
+        {
+            // Single calls say the same with less.
+            self.unlooped.push(block.body.clone());
+            return;
+        }
         match count {
             Some(count) => {
                 for single in column.single(count) {
@@ -166,11 +254,19 @@ impl<'a> Generalizer<'a> {
             argument: "",
         };
         let args = self.object(&at, &args);
-        let mut step = Step::call(id.clone(), Arc::clone(&column.tool), args);
+        let mut step = self.step_of(id, &column.tool, args);
         step.when = condition;
         self.add_step(step, column, |calls| {
             calls.first()?.answer.output().cloned()
         });
+    }
+
+    /// Returns the step that calls a tool or runs a block.
+    fn step_of(&self, id: StepId, tool: &Arc<str>, args: Node) -> Step {
+        match self.blocks.iter().find(|block| block.name == *tool) {
+            Some(block) => block.step(id, args),
+            None => Step::call(id, Arc::clone(tool), args),
+        }
     }
 
     /// Adds a step, whose answer in each trace is `answer` of its calls.

@@ -126,7 +126,7 @@ fn kinds(traces: &[Trace]) -> (LearnedPlan, Vec<FindingKind>) {
 }
 
 #[test]
-fn a_value_in_several_places_is_an_input() {
+fn a_value_in_several_places_is_read_where_they_agree() {
     let (learned, found) = kinds(&[
         trace(&[
             ("find", "{}", r#"{"owner": "ab-771", "editor": "ab-771"}"#),
@@ -137,9 +137,201 @@ fn a_value_in_several_places_is_an_input() {
             ("change", r#"{"user": "ab-204"}"#, "1"),
         ]),
     ]);
-    assert_eq!(found, [FindingKind::AmbiguousReference]);
+    assert_eq!(found, [FindingKind::AgreeingReferences]);
+    assert!(learned.is_complete() && learned.inputs.is_empty());
+    assert!(
+        text(&learned).contains("${[find.owner].filter(same, find.owner == find.editor)[0]}"),
+        "{}",
+        text(&learned)
+    );
+    // Nothing proves that the place of a single trace is the right one.
+    let (learned, found) = kinds(&[trace(&[
+        ("find", "{}", r#"{"owner": "ab-771", "editor": "ab-771"}"#),
+        ("change", r#"{"user": "ab-771"}"#, "1"),
+    ])]);
+    assert_eq!(
+        found,
+        [FindingKind::AmbiguousReference, FindingKind::SingleTrace]
+    );
     assert_eq!(&*learned.inputs[0].name, "user");
-    assert!(learned.is_complete());
+}
+
+/// Returns a trace with a request.
+fn asked(request: &str, calls: &[(&str, &str, &str)]) -> Trace {
+    Trace {
+        request: Some(request.to_owned()),
+        ..trace(calls)
+    }
+}
+
+#[test]
+fn an_item_is_selected_by_words_that_all_requests_say() {
+    let order = |keyboard: &str, lamp: &str| {
+        format!(
+            r#"{{"items": [{{"id": "{lamp}", "name": "Desk Lamp", "options": {{"color": "black"}}}},
+                {{"id": "{keyboard}", "name": "Mechanical Keyboard", "options": {{"color": "black"}}}}]}}"#
+        )
+    };
+    let session = |keyboard: &str, lamp: &str| {
+        asked(
+            "Return the mechanical keyboard, the black one.",
+            &[
+                ("find", "{}", &order(keyboard, lamp)),
+                ("change", &format!(r#"{{"item": "{keyboard}"}}"#), "1"),
+            ],
+        )
+    };
+    let traces = vec![
+        session("1151293680", "4202497723"),
+        session("9408160950", "4602305039"),
+    ];
+    insta::assert_snapshot!(learned(traces, &["find", "change"]));
+}
+
+#[test]
+fn the_values_of_objects_with_data_as_keys_are_items() {
+    let session = |one: &str, other: &str, brand: &str| {
+        let answer = format!(
+            r#"{{"cards": {{"card_{one}": {{"id": "card_{one}", "brand": "visa"}}, "card_{other}": {{"id": "card_{other}", "brand": "{brand}"}}}}}}"#
+        );
+        asked(
+            "Pay with the visa card.",
+            &[
+                ("find", "{}", &answer),
+                ("change", &format!(r#"{{"card": "card_{one}"}}"#), "1"),
+            ],
+        )
+    };
+    let (plan, found) = kinds(&[
+        session("4421", "5530", "amex"),
+        session("7710", "1203", "jcb"),
+    ]);
+    assert_eq!(found, []);
+    assert!(
+        text(&plan).contains("find.cards.values().filter(each, each.brand == "),
+        "{}",
+        text(&plan)
+    );
+    // Two of them have the brand in one trace.
+    let (plan, found) = kinds(&[
+        session("4421", "5530", "visa"),
+        session("7710", "1203", "jcb"),
+    ]);
+    assert_eq!(found, [FindingKind::UnknownOrigin]);
+    assert_eq!(plan.inputs.len(), 1);
+}
+
+#[test]
+fn an_end_of_a_list_needs_three_traces_that_agree() {
+    let session = |first: usize, length: usize| {
+        let ids: Vec<String> = (first..first + length)
+            .map(|id| format!(r#"{{"id": "ab-{id}"}}"#))
+            .collect();
+        trace(&[
+            (
+                "find",
+                "{}",
+                &format!(r#"{{"mails": [{}]}}"#, ids.join(", ")),
+            ),
+            ("change", &format!(r#"{{"mail": "ab-{first}"}}"#), "1"),
+        ])
+    };
+    let all = [session(100, 3), session(200, 5), session(300, 4)];
+    let (learned, found) = kinds(&all);
+    assert_eq!(found, []);
+    assert!(
+        text(&learned).contains("${find.mails.first().id}"),
+        "{}",
+        text(&learned)
+    );
+    for fewer in [
+        &all[..2],
+        &[session(100, 3), session(200, 2), session(300, 4)],
+    ] {
+        let (learned, found) = kinds(fewer);
+        assert_eq!(found, [FindingKind::PositionalReference]);
+        assert_eq!(learned.inputs.len(), 1);
+    }
+}
+
+#[test]
+fn a_limit_that_all_requests_say_becomes_a_condition() {
+    let session = |price: u32| {
+        let answer = format!(r#"{{"price": {price}}}"#);
+        let calls = [
+            ("find", "{}", &*answer),
+            ("change", r#"{"note": "dear"}"#, "1"),
+        ];
+        let made = if price > 100 { &calls[..] } else { &calls[..1] };
+        asked("Mark it if it costs more than 100 EUR.", made)
+    };
+    let (learned, found) = kinds(&[session(120), session(80), session(400), session(20)]);
+    assert_eq!(found, []);
+    assert!(
+        text(&learned).contains("[find.price > 100].filter(same, find.price != 100)[0]"),
+        "{}",
+        text(&learned)
+    );
+    // A single trace on one side may be there by chance.
+    let (_, found) = kinds(&[session(120), session(80), session(20)]);
+    assert_eq!(found, [FindingKind::OptionalCall]);
+}
+
+/// A session over items: for each of them `get_more` and `change`, one after the other.
+fn interleaved(first: usize, count: usize) -> Trace {
+    let ids: Vec<usize> = (first..first + count).collect();
+    let items: Vec<String> = ids
+        .iter()
+        .map(|id| format!(r#"{{"id": "ab-{id}"}}"#))
+        .collect();
+    let mut calls = vec![(
+        "find",
+        "{}".to_owned(),
+        format!(r#"{{"items": [{}]}}"#, items.join(", ")),
+    )];
+    for id in ids {
+        calls.push((
+            "get_more",
+            format!(r#"{{"id": "ab-{id}"}}"#),
+            format!(r#"{{"owner": "user-{}"}}"#, id * 7),
+        ));
+        calls.push((
+            "change",
+            format!(
+                r#"{{"id": "ab-{id}", "owner": "user-{}", "state": "closed"}}"#,
+                id * 7
+            ),
+            "1".to_owned(),
+        ));
+    }
+    let calls: Vec<(&str, &str, &str)> = calls
+        .iter()
+        .map(|(tool, args, answer)| (*tool, &**args, &**answer))
+        .collect();
+    trace(&calls)
+}
+
+#[test]
+fn calls_in_turn_become_a_loop_with_several_steps() {
+    let (plan, found) = kinds(&[interleaved(100, 3), interleaved(200, 2)]);
+    assert_eq!(found, []);
+    assert_eq!(plan.plan.steps.len(), 2);
+    let native = planwright_dialects::by_name("native").unwrap();
+    let (printed, losses) = native.print(&plan.plan);
+    insta::assert_snapshot!(printed.unwrap_or_else(|| panic!("{losses:?}")));
+    // The number is the same, and there is a list for it.
+    let (plan, found) = kinds(&[interleaved(100, 3), interleaved(200, 3)]);
+    assert_eq!(found, []);
+    assert_eq!(plan.plan.steps.len(), 2);
+    // Nothing says what the calls are repeated for, so there is no loop.
+    let without_list = |first| {
+        let mut trace = interleaved(first, 2);
+        trace.calls.remove(0);
+        trace
+    };
+    let (plan, _) = kinds(&[without_list(100), without_list(200)]);
+    assert_eq!(plan.plan.steps.len(), 4);
+    assert!(plan.plan.steps.iter().all(|step| step.for_each.is_none()));
 }
 
 #[test]

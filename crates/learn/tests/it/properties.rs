@@ -46,6 +46,41 @@ fn session(seed: u64, sources: &[(usize, bool)], items: usize) -> Trace {
     trace(&calls)
 }
 
+/// A session that makes `length` calls for each item, one item after the other; each call reads the item or the answer before.
+fn in_turn(seed: u64, items: usize, length: usize) -> Trace {
+    let word = |kind: &str, item: usize| format!("{kind}-{}", seed * 1000 + item as u64 + 100_000);
+    let list: Vec<String> = (0..items)
+        .map(|item| format!(r#"{{"key": "{}"}}"#, word("item", item)))
+        .collect();
+    let mut calls: Vec<(&str, String, String)> = vec![(
+        "find",
+        "{}".to_owned(),
+        format!(r#"{{"items": [{}]}}"#, list.join(", ")),
+    )];
+    for item in 0..items {
+        for (number, tool) in ["get_more", "change", "other"]
+            .into_iter()
+            .take(length)
+            .enumerate()
+        {
+            let read = match number {
+                0 => word("item", item),
+                _ => word(&format!("id{}", number - 1), item),
+            };
+            calls.push((
+                tool,
+                format!(r#"{{"read": "{read}", "key": "{}"}}"#, word("item", item)),
+                format!(r#"{{"id": "{}"}}"#, word(&format!("id{number}"), item)),
+            ));
+        }
+    }
+    let calls: Vec<(&str, &str, &str)> = calls
+        .iter()
+        .map(|(tool, args, answer)| (*tool, &**args, &**answer))
+        .collect();
+    trace(&calls)
+}
+
 /// Runs the plan that is learned from two sessions over the answers of a third one.
 fn runs_the_same_calls(traces: &[Trace], other: &Trace, inputs: &Object, catalog: &Catalog) {
     let learned = generalize(traces, catalog);
@@ -100,6 +135,18 @@ proptest! {
                 prop_assert_eq!(learned.calls.len(), traces.len());
             }
         }
+    }
+
+    #[test]
+    fn a_body_of_several_calls_is_repeated_for_other_items(
+        counts in [2_usize..5, 2..5, 0..6],
+        length in 2_usize..4,
+    ) {
+        let catalog = catalog(&["find", "get_more", "change", "other"]);
+        let sessions: Vec<Trace> = (1..).zip(counts).map(|(seed, items)| in_turn(seed, items, length)).collect();
+        let learned = generalize(&sessions[..2], &catalog);
+        prop_assert!(learned.is_complete(), "{:?}", learned.findings);
+        runs_the_same_calls(&sessions[..2], &sessions[2], &Object::default(), &catalog);
     }
 
     #[test]
