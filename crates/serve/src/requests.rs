@@ -90,11 +90,11 @@ impl Host for PlanHost {
         duration: Duration,
         result: &Result<Value, UpstreamError>,
     ) {
-        self.note_answer_of(client, tool);
-        self.note_result_of(client, tool, result);
         let now = (self.settings.now)();
         let began = now.checked_sub(duration).unwrap_or(now);
         self.record_call(client, tool, arguments, began, result);
+        self.note_answer_of(client, tool);
+        self.note_result_of(client, tool, result);
     }
 
     fn note_text(&self, client: &GatewayClient) {

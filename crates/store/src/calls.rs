@@ -13,6 +13,9 @@ use crate::values::{from_nanos, to_i64, to_nanos, to_usize};
 /// The maximum number of calls that wait for the writer. Further calls are not recorded, so that an unreachable database costs no memory.
 const MAX_QUEUED: usize = 4096;
 
+/// The maximum size of the calls that wait for the writer, in bytes of JSON.
+const MAX_QUEUED_BYTES: usize = 32 << 20;
+
 /// The number of calls that are deleted before the size is measured again.
 const CALLS_PER_BATCH: i64 = 1000;
 
@@ -29,10 +32,12 @@ pub struct GatewayCall {
     pub ended: SystemTime,
     /// The tool.
     pub tool: ToolName,
-    /// The arguments, without secrets.
+    /// The arguments, without secrets; `null` if they are too large.
     pub args: Value,
     /// The answer, without secrets: the output, or the message of the error; `None` if it is too large.
     pub answer: Option<Result<Value, String>>,
+    /// True if the client had read untrusted data before the call.
+    pub is_exposed: bool,
 }
 
 /// A session of a client: the calls that it made without a plan.
@@ -51,54 +56,70 @@ pub struct CallSession {
 }
 
 /// The calls of this process that are not stored yet: one transaction stores those of all clients.
-pub(crate) type CallQueue = Mutex<Vec<GatewayCall>>;
+pub(crate) type CallQueue = Mutex<QueuedCalls>;
 
-fn locked(queue: &CallQueue) -> MutexGuard<'_, Vec<GatewayCall>> {
+/// Statements that store calls.
+#[derive(Default)]
+pub(crate) struct QueuedCalls {
+    statements: Vec<SqlStatement<'static>>,
+    /// The size of the calls, in bytes of JSON.
+    bytes: usize,
+}
+
+fn locked(queue: &CallQueue) -> MutexGuard<'_, QueuedCalls> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Store {
     /// Records a call, without waiting for the disk. The write is not synced: a crash of the machine may lose the last ones. A failure is
     /// logged. Returns false if too many calls wait for the database, so that this one is not recorded.
-    pub fn record_call(&self, call: GatewayCall) -> bool {
+    pub fn record_call(&self, call: &GatewayCall) -> bool {
         let queue = Arc::clone(self.calls());
+        let (statement, bytes) = insertion(call);
         let is_first = {
             let mut queued = locked(&queue);
-            if MAX_QUEUED <= queued.len() {
+            if MAX_QUEUED <= queued.statements.len()
+                || MAX_QUEUED_BYTES < queued.bytes.saturating_add(bytes)
+            {
                 return false;
             }
-            queued.push(call);
-            queued.len() == 1
+            queued.statements.push(statement);
+            queued.bytes += bytes;
+            queued.statements.len() == 1
         };
         // The job of the first one writes those that follow until it runs.
         if is_first {
             self.writer().queue_unsynced("calls of clients", move || {
-                let calls = std::mem::take(&mut *locked(&queue));
-                calls.iter().map(insertion).collect()
+                std::mem::take(&mut *locked(&queue)).statements
             });
         }
         true
     }
 
-    /// Returns the sessions whose last answer was at `since` or later, the newest first, at most `limit`. Calls that this process has recorded
-    /// before count.
+    /// Returns the sessions of `client`, or of all clients, whose last answer was at `since` or later, the newest first, at most `limit`. Calls
+    /// that this process has recorded before count.
     ///
     /// # Errors
     ///
     /// [`StoreError::File`].
     pub fn call_sessions(
         &self,
+        client: Option<&str>,
         since: Option<SystemTime>,
         limit: Option<usize>,
     ) -> Result<Vec<CallSession>, StoreError> {
         self.wait_for_calls()?;
+        let of_client = client.map_or("", |_| "WHERE client = ?3");
         let sql = format!(
-            "{SESSIONS} GROUP BY session, client HAVING ?1 <= max(ended_ns)
+            "{SESSIONS} {of_client} GROUP BY session, client HAVING ?1 <= max(ended_ns)
              ORDER BY max(ended_ns) DESC, session LIMIT ?2"
         );
         let since = since.map_or(i64::MIN, to_nanos);
         let limit = limit.map_or(i64::MAX, to_i64);
-        self.read(|session| session.rows(&sql, params![since, limit], read_session))
+        self.read(|session| match client {
+            Some(client) => session.rows(&sql, params![since, limit, client], read_session),
+            None => session.rows(&sql, params![since, limit], read_session),
+        })
     }
 
     /// Returns the session with the id `selector`, or the only one whose id begins with it, and its calls in the order of sending.
@@ -142,7 +163,7 @@ impl Store {
                 }
             };
             let calls = session.rows(
-                "SELECT session, client, began_ns, ended_ns, tool, args, answer, error FROM gateway_calls
+                "SELECT session, client, began_ns, ended_ns, tool, args, answer, error, is_exposed FROM gateway_calls
                  WHERE session = ?1 ORDER BY began_ns, key",
                 params![only.id.as_str()],
                 read_call,
@@ -222,28 +243,38 @@ fn read_call(row: &dyn SqlRow) -> Result<GatewayCall, QueryError> {
             (None, Some(error)) => Some(Err(error)),
             (None, None) => None,
         },
+        is_exposed: row.get::<i64>(8)? != 0,
     })
 }
 
-fn insertion(call: &GatewayCall) -> SqlStatement<'static> {
+/// Returns the statement that stores a call, and the size of its texts in bytes.
+fn insertion(call: &GatewayCall) -> (SqlStatement<'static>, usize) {
     let text = |text: String| SqlValue::Text(text.into());
     let (answer, error) = match &call.answer {
         None => (SqlValue::Null, SqlValue::Null),
         Some(Ok(value)) => (text(value.to_json()), SqlValue::Null),
         Some(Err(message)) => (SqlValue::Null, text(message.clone())),
     };
-    SqlStatement::new(
-        "INSERT INTO gateway_calls (session, client, began_ns, ended_ns, tool, args, answer, error)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    let args = call.args.to_json();
+    let bytes = args.len()
+        + match (&answer, &error) {
+            (SqlValue::Text(text), _) | (_, SqlValue::Text(text)) => text.len(),
+            _ => 0,
+        };
+    let statement = SqlStatement::new(
+        "INSERT INTO gateway_calls (session, client, began_ns, ended_ns, tool, args, answer, error, is_exposed)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         vec![
             text(call.session.to_string()),
             text(call.client.to_string()),
             SqlValue::Integer(to_nanos(call.began)),
             SqlValue::Integer(to_nanos(call.ended)),
             text(call.tool.to_string()),
-            text(call.args.to_json()),
+            text(args),
             answer,
             error,
+            SqlValue::Integer(i64::from(call.is_exposed)),
         ],
-    )
+    );
+    (statement, bytes)
 }

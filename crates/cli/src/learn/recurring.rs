@@ -22,6 +22,9 @@ const ALL: &str = "all";
 /// Maximum number of runs that are compared, the newest ones, and of sessions.
 const MAX_RUNS: usize = 1000;
 
+/// Maximum number of calls of the sessions that are compared, the newest ones.
+const MAX_CALLS: usize = 10_000;
+
 /// Maximum number of traces that a command names.
 const MAX_NAMED: usize = 5;
 
@@ -49,11 +52,23 @@ pub(super) fn list(
             }
         }
         runs = found.len();
-        let sessions = store.call_sessions(None, Some(MAX_RUNS));
+        let only = (client != ALL).then_some(client);
+        let sessions = store.call_sessions(only, None, Some(MAX_RUNS));
+        let mut calls = 0;
+        let mut left_out = 0_usize;
         for session in sessions.map_err(store::explain)? {
-            if client == ALL || session.client == client {
+            calls += session.calls;
+            if calls <= MAX_CALLS {
                 found.push(traces::of_session(&store, &session.id)?);
+            } else {
+                left_out += 1;
             }
+        }
+        if left_out > 0 {
+            printer.status(&format!(
+                "{} left out, since the newer ones have {MAX_CALLS} calls or more",
+                counted(left_out, "session")
+            ));
         }
     }
     let catalog = assumed_catalog(&found);

@@ -67,6 +67,7 @@ pub(super) fn of_session(store: &Store, selector: &str) -> Result<Trace, Command
         },
         began: call.began,
         ended: call.ended,
+        is_exposed: call.is_exposed,
     });
     Ok(trace_of_session(store::short_id(&session.id), calls))
 }

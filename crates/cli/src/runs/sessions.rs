@@ -15,7 +15,7 @@ pub(super) fn list(arguments: &RunsArguments, printer: Printer) -> Result<Exit, 
     let since = arguments.since.map(|since| since.moment(store::now()));
     let found = match store::open_existing(&arguments.store)? {
         Some(store) => store
-            .call_sessions(since, arguments.limit)
+            .call_sessions(None, since, arguments.limit)
             .map_err(store::explain)?,
         None => Vec::new(),
     };

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use planwright_core::plan::{Action, Node, Plan, PlanCall, PlanTarget, Step};
 use planwright_core::{Catalog, Object, StepId, Value};
 
-use super::finding::Finding;
-use super::{Generalization, generalize_calls};
+use super::finding::{Finding, FindingKind};
+use super::{Generalization, TraceContext, generalize_calls};
 use crate::trace::{TraceAnswer, TracedCall};
 
 /// Maximum number of calls of a body.
@@ -51,7 +51,8 @@ pub(super) fn repeated(
                     break;
                 };
                 let is_one_tool = body.iter().all(|tool| Some(tool) == body.first());
-                if !is_one_tool && count(trace, start, &body) > 1 && !rejected.contains(&body) {
+                let is_repeated = || tools(trace, start + length, length).as_ref() == Some(&body);
+                if !is_one_tool && !rejected.contains(&body) && is_repeated() {
                     return Some(body);
                 }
             }
@@ -84,17 +85,27 @@ pub(super) fn fold(
             return None;
         }
     }
-    let requests = vec![None; inner.len()];
+    let context = TraceContext {
+        requests: vec![None; inner.len()],
+        is_body: true,
+    };
     let Generalization {
         steps,
         inputs,
-        findings,
+        mut findings,
         known,
         ..
-    } = generalize_calls(&inner, requests, Vec::new(), Vec::new());
+    } = generalize_calls(&inner, context, Vec::new(), Vec::new());
     // Without a difference, nothing says how often the body is repeated.
     if inputs.is_empty() || steps.len() < 2 {
         return None;
+    }
+    if starts.iter().filter(|starts| !starts.is_empty()).count() == 1 {
+        let message = format!(
+            "the rounds of `{}` are those of a single trace, which does not tell constants from inputs",
+            body.join(", ")
+        );
+        findings.push(Finding::new(FindingKind::SingleTrace, message));
     }
     let bare = body.iter().map(|tool| {
         let name = tool.rsplit(['.', '/']).next().unwrap_or(tool);

@@ -3,6 +3,7 @@
 use planwright_core::Value;
 use planwright_core::path::read_path;
 use planwright_core::plan::{Missing, Node, Read, Segment, SlotKind, Source};
+use planwright_engine::run::MASK;
 
 use super::columns::CallColumn;
 use super::finding::{Finding, FindingKind};
@@ -20,10 +21,22 @@ impl Generalizer<'_> {
     /// there is none or more than one.
     pub(super) fn condition(&mut self, column: &CallColumn) -> Option<Node> {
         let has_calls: Vec<bool> = column.calls.iter().map(Option::is_some).collect();
-        let found = self.conditions(column, &has_calls);
+        let (mut found, limited) = self.conditions(column, &has_calls);
+        let is_limit = found.is_empty() && !limited.is_empty();
+        found.extend(limited);
         if let [only] = found.as_slice()
             && let Some(reference) = references::of_expression(only)
         {
+            if is_limit {
+                // Each number of the answers may be on the right side of the limit by chance.
+                let message = format!(
+                    "the calls of `{}` are made if `{only}`, which agrees with {} traces and may do so by chance",
+                    column.tool,
+                    has_calls.len()
+                );
+                self.findings
+                    .push(Finding::new(FindingKind::PossibleLimit, message));
+            }
             return Some(references::node(reference));
         }
         let count = has_calls.iter().filter(|has| **has).count();
@@ -52,8 +65,9 @@ impl Generalizer<'_> {
         None
     }
 
-    fn conditions(&self, column: &CallColumn, has_calls: &[bool]) -> Vec<String> {
-        let mut found = Vec::new();
+    /// Returns the conditions that agree with all traces, and those that compare a number with a limit.
+    fn conditions(&self, column: &CallColumn, has_calls: &[bool]) -> (Vec<String>, Vec<String>) {
+        let (mut found, mut limited) = (Vec::new(), Vec::new());
         let limits = self.said_numbers();
         for (step, known) in self.known.steps.iter().enumerate() {
             let is_earlier = self.known_before(step, column);
@@ -80,7 +94,7 @@ impl Generalizer<'_> {
                     let read = Read::part(Source::Step(known.id.clone()), path.clone());
                     let read = references::text_of(&read);
                     add_conditions(&read, &parts, has_calls, &mut found);
-                    add_limits(&read, &parts, &limits, has_calls, &mut found);
+                    add_limits(&read, &parts, &limits, has_calls, &mut limited);
                 }
             });
         }
@@ -92,7 +106,7 @@ impl Generalizer<'_> {
                 add_conditions(&references::text_of(&read), &values, has_calls, &mut found);
             }
         }
-        found
+        (found, limited)
     }
 
     /// Returns the numbers that the request of each trace says.
@@ -157,7 +171,7 @@ fn add_conditions(read: &str, values: &[Value], has_calls: &[bool], found: &mut 
         // A word that a single trace has could be any.
         let is_word = constant
             .as_text()
-            .is_some_and(|text| text.chars().count() <= MAX_CHARS);
+            .is_some_and(|text| text.chars().count() <= MAX_CHARS && !text.contains(MASK));
         if side.len() > 1
             && is_word
             && agrees(&|value| value.as_text().map(|_| (value == *constant) == expected))

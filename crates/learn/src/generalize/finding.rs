@@ -7,7 +7,7 @@ use std::sync::Arc;
 pub enum FindingKind {
     /// A value occurs in several places of earlier answers, so it is an input.
     AmbiguousReference,
-    /// A value occurs in several places of earlier answers, and the plan fails if these differ.
+    /// A value occurs in several places of earlier answers, which may agree by chance. The plan fails if they differ.
     AgreeingReferences,
     /// A value occurs in an earlier answer only at a position of a list, so it is an input.
     PositionalReference,
@@ -23,6 +23,8 @@ pub enum FindingKind {
     OptionalArgument,
     /// A call is present in some traces only, and no single condition agrees with all of them.
     OptionalCall,
+    /// A call depends on a limit that all requests say, which the traces do not prove.
+    PossibleLimit,
     /// Repeated calls fit the items of several lists.
     AmbiguousLoop,
     /// Calls are repeated over values that no earlier answer lists, so the list is an input.
@@ -33,6 +35,10 @@ pub enum FindingKind {
     FailedCall,
     /// A trace has no answer to a call.
     MissingAnswer,
+    /// A value was redacted in the trace, so it is an input.
+    RedactedValue,
+    /// A constant may come from untrusted data, since its session had read some.
+    UntrustedConstant,
 }
 
 impl FindingKind {
@@ -48,11 +54,14 @@ impl FindingKind {
             Self::PossibleConstant => "possible_constant",
             Self::OptionalArgument => "optional_argument",
             Self::OptionalCall => "optional_call",
+            Self::PossibleLimit => "possible_limit",
             Self::AmbiguousLoop => "ambiguous_loop",
             Self::InputLoop => "input_loop",
             Self::RetriedCall => "retried_call",
             Self::FailedCall => "failed_call",
             Self::MissingAnswer => "missing_answer",
+            Self::RedactedValue => "redacted_value",
+            Self::UntrustedConstant => "untrusted_constant",
         }
     }
 
@@ -67,9 +76,12 @@ impl FindingKind {
             | Self::OptionalCall
             | Self::AmbiguousLoop
             | Self::FailedCall
-            | Self::MissingAnswer => true,
-            Self::AmbiguousReference
+            | Self::MissingAnswer
             | Self::AgreeingReferences
+            | Self::PossibleLimit
+            | Self::RedactedValue
+            | Self::UntrustedConstant => true,
+            Self::AmbiguousReference
             | Self::PositionalReference
             | Self::UnknownOrigin
             | Self::InputLoop

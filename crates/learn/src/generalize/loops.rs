@@ -5,6 +5,7 @@ use std::sync::Arc;
 use planwright_core::path::read_path;
 use planwright_core::plan::{Field, ForEach, Missing, Node, Path, Read, Source, Step};
 use planwright_core::{Object, Place, Value};
+use planwright_engine::run::contains_mask;
 
 use super::arguments::{ArgumentPlace, is_distinctive};
 use super::columns::CallColumn;
@@ -289,6 +290,10 @@ fn item_node(rounds: &Rounds, lists: &[Value], name: &str) -> Option<(Node, bool
         for (args, item) in calls.iter().zip(list.as_list()?) {
             pairs.push((args.get(name)?, item));
         }
+    }
+    // A redacted value is none that an item has.
+    if pairs.iter().any(|(value, _)| contains_mask(value)) {
+        return None;
     }
     let (value, item) = *pairs.first()?;
     let mut paths: Vec<Path> = Vec::new();

@@ -5,6 +5,7 @@ mod blocks;
 mod cleaning;
 mod columns;
 mod conditions;
+mod exposure;
 mod finding;
 mod inputs;
 mod known;
@@ -62,13 +63,16 @@ pub fn generalize(traces: &[Trace], catalog: &Catalog) -> LearnedPlan {
     let mut findings = Vec::new();
     let calls: Vec<Vec<TracedCall>> = traces
         .iter()
-        .map(|trace| cleaning::clean(trace, catalog, &mut findings))
+        .map(|trace| cleaning::clean(trace, &mut findings))
         .collect();
-    let requests: Vec<Option<&str>> = traces
-        .iter()
-        .map(|trace| trace.request.as_deref())
-        .collect();
-    let found = with_blocks(&calls, &requests, findings, catalog);
+    let context = TraceContext {
+        requests: traces.iter().map(|trace| trace.request.as_deref()).collect(),
+        is_body: false,
+    };
+    let mut found = with_blocks(&calls, &context, findings, catalog);
+    if traces.iter().any(|trace| trace.is_exposed) {
+        exposure::find_constants(&found.steps, &mut found.findings);
+    }
     let steps = order::ordered(found.steps, catalog);
     LearnedPlan {
         plan: Plan {
@@ -82,19 +86,35 @@ pub fn generalize(traces: &[Trace], catalog: &Catalog) -> LearnedPlan {
     }
 }
 
+/// Maximum number of bodies that are tried as loops in one pass.
+const MAX_BODIES: usize = 16;
+
+/// Maximum number of passes with loops of several calls. Each one leaves out the bodies that no loop of an earlier one repeats.
+const MAX_PASSES: usize = 4;
+
+/// What is known of traces apart from their calls.
+#[derive(Clone, Debug, Default)]
+struct TraceContext<'a> {
+    requests: Vec<Option<&'a str>>,
+    /// True if the traces are the rounds of a loop, which share their data and prove less.
+    is_body: bool,
+}
+
 /// Generalizes calls whose repeated sequences are loops, unless nothing says what they are repeated for.
 fn with_blocks(
     calls: &[Vec<TracedCall>],
-    requests: &[Option<&str>],
+    context: &TraceContext<'_>,
     findings: Vec<Finding>,
     catalog: &Catalog,
 ) -> Generalization {
     let mut rejected = HashSet::new();
-    loop {
+    for _ in 0..MAX_PASSES {
         let mut folded = calls.to_vec();
         let mut blocks: Vec<blocks::Block> = Vec::new();
         let mut tried = rejected.clone();
-        while let Some(body) = blocks::repeated(&folded, &tried) {
+        while tried.len() < rejected.len() + MAX_BODIES
+            && let Some(body) = blocks::repeated(&folded, &tried)
+        {
             tried.insert(body.clone());
             // The rounds of a block are no part of another one.
             let is_nested = body
@@ -108,12 +128,13 @@ fn with_blocks(
                 blocks.push(block);
             }
         }
-        let found = generalize_calls(&folded, requests.to_vec(), findings.clone(), blocks);
+        let found = generalize_calls(&folded, context.clone(), findings.clone(), blocks);
         if found.unlooped.is_empty() {
             return found;
         }
         rejected.extend(found.unlooped);
     }
+    generalize_calls(calls, context.clone(), findings, Vec::new())
 }
 
 /// The result of a generalization, before the order of the steps.
@@ -128,12 +149,13 @@ struct Generalization {
 
 fn generalize_calls(
     calls: &[Vec<TracedCall>],
-    requests: Vec<Option<&str>>,
+    context: TraceContext<'_>,
     findings: Vec<Finding>,
     blocks: Vec<blocks::Block>,
 ) -> Generalization {
     let mut generalizer = Generalizer {
-        requests,
+        requests: context.requests,
+        is_body: context.is_body,
         known: KnownAnswers::new(calls.len()),
         inputs: Vec::new(),
         origins: Vec::new(),
@@ -179,6 +201,8 @@ fn generalize_calls(
 /// The state of a generalization.
 struct Generalizer<'a> {
     requests: Vec<Option<&'a str>>,
+    /// True if the traces are the rounds of a loop.
+    is_body: bool,
     known: KnownAnswers,
     inputs: Vec<LearnedInput>,
     /// The values whose origin is decided.
@@ -207,8 +231,16 @@ impl<'a> Generalizer<'a> {
         let condition = if is_optional {
             match self.condition(column) {
                 Some(condition) => {
+                    // A condition that one trace alone decides may agree by chance.
                     if present.len() == 1 {
                         self.find_single_trace(&format!("the calls of `{}` are", column.tool));
+                    } else if present.len() + 1 == self.calls.len() {
+                        let message = format!(
+                            "the calls of `{}` are absent in a single trace, which does not prove their condition",
+                            column.tool
+                        );
+                        self.findings
+                            .push(Finding::new(FindingKind::SingleTrace, message));
                     }
                     Some(condition)
                 }
@@ -366,6 +398,11 @@ impl<'a> Generalizer<'a> {
             values: all.clone(),
         };
         let reference = input.reference();
+        if input.is_redacted() {
+            let message = format!("`{}` was redacted, so it is an input", input.name);
+            let finding = Finding::new(FindingKind::RedactedValue, message);
+            self.findings.push(finding.at(step.as_str(), None));
+        }
         self.inputs.push(input);
         self.origins.push(Origin {
             values: all,

@@ -8,11 +8,6 @@ use planwright_core::{Catalog, Place, ServerName, StepId};
 
 use crate::trace::find_tool;
 
-/// Returns true if the catalog says that a tool only reads. The word of an untrusted server does not count.
-pub(super) fn is_read_only(catalog: &Catalog, tool: &str) -> bool {
-    find_tool(catalog, tool).is_some_and(|tool| tool.merely_reads())
-}
-
 /// Returns the steps with the order that their effects require: a call that changes something comes after all earlier ones of its server
 /// and after all earlier changes, and a call that reads comes after the earlier changes of its server. A call that is repeated with the same
 /// arguments comes after the earlier one, whose answer may be another one.

@@ -5,7 +5,8 @@ use planwright_core::expression::print_path;
 use planwright_core::path::read_path;
 use planwright_core::plan::{Missing, Path, Read, Reference, Segment, Source};
 
-use super::arguments::{ArgumentPlace, is_distinctive};
+use super::arguments::{ArgumentPlace, is_distinctive, shown};
+use super::finding::FindingKind;
 use super::known::{PresentCalls, each_part, is_identifier};
 use super::{Generalizer, references};
 
@@ -17,12 +18,6 @@ const MAX_AGREEING: usize = 3;
 
 /// Maximum number of fields that select an item.
 const MAX_FIELDS: usize = 4;
-
-/// Minimum number of traces that agree on the first or the last item of a list. Two agree too often by chance.
-const MIN_TRACES: usize = 3;
-
-/// Minimum number of items of lists whose first or last item is read.
-const MIN_ITEMS: usize = 3;
 
 /// The items of a list of an answer, or of a list within each item of another one. The values of an object whose keys are data are items as
 /// well.
@@ -55,9 +50,6 @@ enum SelectedBy {
     Only,
     /// The fields that the requests name.
     Fields(Vec<NamedField>),
-    /// The position, on which enough traces agree.
-    First,
-    Last,
 }
 
 /// A field that the requests name, with its value in each trace.
@@ -132,11 +124,28 @@ impl Generalizer<'_> {
         values: &[&Value],
     ) -> Option<Reference> {
         let found = self.selections(at.view, values);
-        let mut texts = Vec::with_capacity(found.len());
-        for selection in found {
-            texts.push(self.selected(at, selection)?);
+        let (inputs, origins) = (self.inputs.len(), self.origins.len());
+        let texts: Option<Vec<String>> = found
+            .into_iter()
+            .map(|selection| self.selected(at, selection))
+            .collect();
+        let reference = texts
+            .as_deref()
+            .and_then(|texts| Some((references::of_agreeing(texts)?, texts.len())));
+        let Some((reference, count)) = reference else {
+            // An input that nothing reads would have to be given.
+            self.inputs.truncate(inputs);
+            self.origins.truncate(origins);
+            return None;
+        };
+        if count > 1 {
+            let value = values.first().map_or_else(String::new, |value| shown(value));
+            let message = format!(
+                "`{value}` is that of the selected items of {count} lists; the plan fails where these differ"
+            );
+            self.find(at, FindingKind::AgreeingReferences, message);
         }
-        references::of_agreeing(&texts)
+        Some(reference)
     }
 
     /// Returns true if the requests select an item with the values.
@@ -153,8 +162,6 @@ impl Generalizer<'_> {
             SelectedBy::Only => {
                 return Some(format!("{list}.filter(each, size({list}) == 1)[0]{rest}"));
             }
-            SelectedBy::First => return Some(format!("{list}.first(){rest}")),
-            SelectedBy::Last => return Some(format!("{list}.last(){rest}")),
             SelectedBy::Fields(fields) => fields,
         };
         let mut conditions = Vec::new();
@@ -215,12 +222,6 @@ impl Generalizer<'_> {
                 });
             }
         }
-        // A position is no more than a way without a better one.
-        let is_positional =
-            |one: &Selection| matches!(one.by, SelectedBy::First | SelectedBy::Last);
-        if !found.iter().all(is_positional) {
-            found.retain(|one| !is_positional(one));
-        }
         if found.len() > MAX_AGREEING {
             found.clear();
         }
@@ -272,22 +273,8 @@ impl Generalizer<'_> {
         if !fields.is_empty() && numbered.all(|(trace, items)| is_selected(items, trace)) {
             return Some(SelectedBy::Fields(fields));
         }
-        // Positions of lists in several answers, and of the values of objects, mean nothing.
-        let is_list = matches!(collection.levels.as_slice(), [only] if !only.is_object && !only.path.is_empty());
-        let is_long = lists.iter().all(|items| MIN_ITEMS <= items.len());
-        let lengths = lists.iter().map(Vec::len);
-        let differ = lengths.clone().min() != lengths.max();
-        if !is_list || !is_long || lists.len() < MIN_TRACES || !differ {
-            return None;
-        }
-        let mut ends = positions.iter().zip(&lists);
-        if positions.iter().all(|position| *position == 0) {
-            Some(SelectedBy::First)
-        } else if ends.all(|(position, items)| position + 1 == items.len()) {
-            Some(SelectedBy::Last)
-        } else {
-            None
-        }
+        // The first or the last item of all traces may be the cheapest or the newest one: its position proves nothing.
+        None
     }
 
     /// Returns the fields of the items at `positions` that the request of each trace names. All items have these fields.

@@ -20,6 +20,8 @@ pub struct SessionCall {
     pub began: SystemTime,
     /// The time of the answer.
     pub ended: SystemTime,
+    /// True if the client had read untrusted data before.
+    pub is_exposed: bool,
 }
 
 /// Returns the trace of a session with `calls`, in the order of sending. A call may depend on those that were answered before it was sent, so
@@ -40,6 +42,7 @@ pub fn trace_of_session(name: &str, calls: impl IntoIterator<Item = SessionCall>
         }
         answered = Some(answered.map_or(call.ended, |earlier| earlier.min(call.ended)));
         last = last.max(Some(call.ended));
+        trace.is_exposed |= call.is_exposed;
         trace.calls.push(TracedCall {
             tool: call.tool,
             args: call.args,

@@ -138,7 +138,7 @@ fn a_value_in_several_places_is_read_where_they_agree() {
         ]),
     ]);
     assert_eq!(found, [FindingKind::AgreeingReferences]);
-    assert!(learned.is_complete() && learned.inputs.is_empty());
+    assert!(!learned.is_complete() && learned.inputs.is_empty());
     assert!(
         text(&learned).contains("${[find.owner].filter(same, find.owner == find.editor)[0]}"),
         "{}",
@@ -222,36 +222,167 @@ fn the_values_of_objects_with_data_as_keys_are_items() {
 }
 
 #[test]
-fn an_end_of_a_list_needs_three_traces_that_agree() {
+fn an_end_of_a_list_is_an_input() {
+    // The cheapest offer is the first one of each list, and would not be in a list of another order.
     let session = |first: usize, length: usize| {
-        let ids: Vec<String> = (first..first + length)
-            .map(|id| format!(r#"{{"id": "ab-{id}"}}"#))
+        let offers: Vec<String> = (first..first + length)
+            .map(|id| format!(r#"{{"id": "ab-{id}", "price": {id}}}"#))
             .collect();
         trace(&[
             (
                 "find",
                 "{}",
-                &format!(r#"{{"mails": [{}]}}"#, ids.join(", ")),
+                &format!(r#"{{"offers": [{}]}}"#, offers.join(", ")),
             ),
-            ("change", &format!(r#"{{"mail": "ab-{first}"}}"#), "1"),
+            ("change", &format!(r#"{{"offer": "ab-{first}"}}"#), "1"),
         ])
     };
-    let all = [session(100, 3), session(200, 5), session(300, 4)];
-    let (learned, found) = kinds(&all);
-    assert_eq!(found, []);
-    assert!(
-        text(&learned).contains("${find.mails.first().id}"),
-        "{}",
-        text(&learned)
-    );
-    for fewer in [
-        &all[..2],
-        &[session(100, 3), session(200, 2), session(300, 4)],
+    let (learned, found) = kinds(&[session(100, 3), session(200, 5), session(300, 4)]);
+    assert_eq!(found, [FindingKind::PositionalReference]);
+    assert_eq!(&*learned.inputs[0].name, "offer");
+}
+
+#[test]
+fn short_numbers_need_three_different_values() {
+    let session = |count: u32| {
+        trace(&[
+            ("find", "{}", &format!(r#"{{"stock": {count}}}"#)),
+            ("change", &format!(r#"{{"count": {count}}}"#), "1"),
+        ])
+    };
+    let (learned, _) = kinds(&[session(12), session(15)]);
+    assert_eq!(learned.inputs.len(), 1);
+    let (learned, _) = kinds(&[session(12), session(15), session(31)]);
+    assert_eq!(learned.inputs.len(), 0);
+    // In several places they are an input, however many traces agree.
+    let session = |count: u32| {
+        trace(&[
+            (
+                "find",
+                "{}",
+                &format!(r#"{{"stock": {count}, "day": {count}}}"#),
+            ),
+            ("change", &format!(r#"{{"count": {count}}}"#), "1"),
+        ])
+    };
+    let (learned, found) = kinds(&[session(12), session(15), session(31)]);
+    assert_eq!(found, [FindingKind::AmbiguousReference]);
+    assert_eq!(learned.inputs.len(), 1);
+}
+
+#[test]
+fn redacted_values_are_inputs_that_are_undecided() {
+    let session = |user: &str, token: &str| {
+        trace(&[
+            (
+                "find",
+                &format!(r#"{{"user": "{user}", "pin": "[redacted]"}}"#),
+                &format!(r#"{{"token": "{token}"}}"#),
+            ),
+            ("change", r#"{"header": "Bearer [redacted]"}"#, "1"),
+        ])
+    };
+    // The mask of an answer is not the origin of that of an argument.
+    for traces in [
+        vec![session("ab-1001", "[redacted]"), session("ab-1002", "[redacted]")],
+        vec![session("ab-1001", "[redacted]")],
     ] {
-        let (learned, found) = kinds(fewer);
-        assert_eq!(found, [FindingKind::PositionalReference]);
-        assert_eq!(learned.inputs.len(), 1);
+        let (learned, found) = kinds(&traces);
+        assert!(!learned.is_complete());
+        let count = found.iter().filter(|kind| **kind == FindingKind::RedactedValue);
+        assert_eq!(count.count(), 2, "{found:?}");
+        for name in ["pin", "header"] {
+            let input = learned.plan.inputs.iter().find(|input| &*input.name == name);
+            let input = input.unwrap();
+            assert_eq!(input.default, None);
+            assert_eq!(input.schema.to_json(), r#"{"writeOnly":true}"#);
+        }
     }
+    // In a loop as well.
+    let session = |first: usize, count: usize| {
+        let mut calls = vec![("find", "{}".to_owned(), r#"{"n": 1}"#.to_owned())];
+        for id in first..first + count {
+            let args = format!(r#"{{"user": "ab-{id}", "pin": "[redacted]"}}"#);
+            calls.push(("change", args, "1".to_owned()));
+        }
+        let calls: Vec<(&str, &str, &str)> = calls
+            .iter()
+            .map(|(tool, args, answer)| (*tool, &**args, &**answer))
+            .collect();
+        trace(&calls)
+    };
+    let (learned, found) = kinds(&[session(1001, 2), session(2001, 3)]);
+    assert!(found.contains(&FindingKind::RedactedValue), "{found:?}");
+    assert!(!learned.is_complete());
+}
+
+#[test]
+fn constants_after_untrusted_data_are_undecided() {
+    let session = |order: &str| {
+        trace(&[
+            ("find", "{}", &format!(r#"{{"id": "{order}"}}"#)),
+            (
+                "change",
+                &format!(r#"{{"order": "{order}", "to": "acct-99"}}"#),
+                "1",
+            ),
+        ])
+    };
+    let mut traces = [session("ab-1001"), session("ab-2002")];
+    assert_eq!(kinds(&traces).1, []);
+    traces[1].is_exposed = true;
+    assert_eq!(kinds(&traces).1, [FindingKind::UntrustedConstant]);
+}
+
+#[test]
+fn a_condition_that_one_absence_proves_is_undecided() {
+    let session = |due: bool| {
+        let answer = format!(r#"{{"due": {due}}}"#);
+        let calls = [("find", "{}", &*answer), ("change", "{}", "1")];
+        trace(if due { &calls[..] } else { &calls[..1] })
+    };
+    let (learned, found) = kinds(&[session(true), session(true), session(false)]);
+    assert_eq!(found, [FindingKind::SingleTrace]);
+    assert!(learned.plan.steps[1].when.is_some());
+    let all = [session(true), session(true), session(false), session(false)];
+    assert_eq!(kinds(&all).1, []);
+}
+
+#[test]
+fn a_failed_read_with_other_arguments_is_undecided() {
+    let session = |id: &str| {
+        let mut trace = trace(&[
+            ("find", r#"{"kind": "direct"}"#, "1"),
+            (
+                "find",
+                r#"{"kind": "one_stop"}"#,
+                &format!(r#"{{"id": "{id}"}}"#),
+            ),
+            ("change", &format!(r#"{{"id": "{id}"}}"#), "1"),
+        ]);
+        trace.calls[0].answer = TraceAnswer::Failed("none".to_owned());
+        trace
+    };
+    let (learned, found) = kinds(&[session("ab-1001"), session("ab-2002")]);
+    assert_eq!(found, [FindingKind::FailedCall; 2]);
+    assert!(!learned.is_complete());
+}
+
+#[test]
+fn the_search_for_loops_of_several_calls_is_bounded() {
+    // Pairs of tools in turn, each pair once more: all of them are bodies that no loop repeats.
+    let names: Vec<String> = (0..200).map(|number| format!("tool_{number}")).collect();
+    let mut calls = Vec::new();
+    for pair in names.chunks(2) {
+        for _ in 0..2 {
+            for name in pair {
+                calls.push((&**name, r#"{"a": "x"}"#, "1"));
+            }
+        }
+    }
+    let (learned, _) = kinds(&[trace(&calls)]);
+    assert_eq!(learned.calls[0].len(), calls.len());
+    assert!(!learned.is_complete());
 }
 
 #[test]
@@ -265,8 +396,10 @@ fn a_limit_that_all_requests_say_becomes_a_condition() {
         let made = if price > 100 { &calls[..] } else { &calls[..1] };
         asked("Mark it if it costs more than 100 EUR.", made)
     };
+    // Each number of the answers may be on the right side by chance.
     let (learned, found) = kinds(&[session(120), session(80), session(400), session(20)]);
-    assert_eq!(found, []);
+    assert_eq!(found, [FindingKind::PossibleLimit]);
+    assert!(!learned.is_complete());
     assert!(
         text(&learned).contains("[find.price > 100].filter(same, find.price != 100)[0]"),
         "{}",
@@ -417,6 +550,7 @@ fn contradictory_traces_leave_calls_out() {
         with(r#"{"open": true}"#),
         without(r#"{"open": false}"#),
         with(r#"{"open": true}"#),
+        without(r#"{"open": false}"#),
     ]);
     assert_eq!(found, []);
     assert!(learned.plan.steps[1].when.is_some());

@@ -116,6 +116,7 @@ fn an_answer_before_the_next_call_of_a_session_begins_a_round() {
 
     let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
     let call = |(began, ended)| SessionCall {
+        is_exposed: false,
         tool: "shop.find".into(),
         args: Value::empty_object(),
         answer: TraceAnswer::Missing,

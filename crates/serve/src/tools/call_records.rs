@@ -19,8 +19,11 @@ use crate::host::PlanHost;
 /// The pause after which further calls of a client are those of another session: stdio and the latest revision of MCP have none.
 const SESSION_PAUSE: Duration = Duration::from_mins(30);
 
-/// The maximum size of a recorded answer, in bytes of JSON.
-const MAX_ANSWER_BYTES: usize = 256 << 10;
+/// The maximum size of recorded arguments, and of a recorded answer, in bytes of JSON.
+const MAX_BYTES: usize = 256 << 10;
+
+/// The maximum nesting depth of recorded arguments and of a recorded answer.
+const MAX_LEVELS: usize = 100;
 
 /// The sessions of clients that call tools without a plan.
 #[derive(Debug, Default)]
@@ -63,8 +66,9 @@ impl CallRecords {
 }
 
 impl PlanHost {
-    /// Records a call that a client made without a plan, if there is a store and the user wants it. Secrets that the schemas of the tool
-    /// declare are redacted, wherever they occur.
+    /// Records a call that a client made without a plan, if there is a store and the user wants it. The secrets of the configuration and of
+    /// the servers are redacted as in runs, and so are those that the schemas of the tool declare, wherever they occur. Has to be called before
+    /// the answer is noted for the exposure of the client, since only earlier answers can have led to the call.
     pub(crate) fn record_call(
         &self,
         client: &GatewayClient,
@@ -78,30 +82,32 @@ impl PlanHost {
             return;
         };
         let ended = (self.settings.now)();
+        // Large values are neither copied nor searched for secrets.
+        let args = is_small(arguments).then_some(arguments);
         let answer = match result {
-            Ok(result) => ToolOutput::from_call_result(result)
-                .map(|output| output.value)
-                .map_err(|error| error.message),
-            Err(error) => Err(error.message.clone()),
+            Ok(result) if args.is_some() && is_small(result) => Some(
+                ToolOutput::from_call_result(result)
+                    .map(|output| output.value)
+                    .map_err(|error| error.message),
+            ),
+            Err(error) if args.is_some() && error.message.len() <= MAX_BYTES => {
+                Some(Err(error.message.clone()))
+            }
+            Ok(_) | Err(_) => None,
         };
-        let (args, answer) = redacted(
-            tool,
-            arguments,
-            answer,
-            self.settings.options.masked_texts(),
-        );
-        let size = match &answer {
-            Ok(value) => value.to_json().len(),
-            Err(message) => message.len(),
-        };
-        let is_recorded = store.record_call(GatewayCall {
+        let mut secrets = self.settings.options.masked_texts();
+        // Servers that came later have secrets of their own.
+        secrets.extend(self.upstreams.secrets());
+        let (args, answer) = redacted(tool, args, answer, secrets);
+        let is_recorded = store.record_call(&GatewayCall {
             session: self.call_records.session(client, ended),
             client: client.id.as_str().into(),
             began,
             ended,
             tool: tool.qualified_name(),
             args,
-            answer: (size <= MAX_ANSWER_BYTES).then_some(answer),
+            answer,
+            is_exposed: self.exposed.contains(client),
         });
         if !is_recorded && !self.call_records.has_lost.swap(true, Ordering::Relaxed) {
             tracing::warn!("the store is too slow to record all calls without a plan");
@@ -109,13 +115,20 @@ impl PlanHost {
     }
 }
 
-/// Returns arguments and answer of a call without `secrets` and without the parts that the schemas of the tool declare secret.
+/// Returns true if a value is small enough to be recorded.
+fn is_small(value: &Value) -> bool {
+    let size = value.json_size(MAX_LEVELS);
+    size.is_some_and(|size| size.bytes <= MAX_BYTES as u64)
+}
+
+/// Returns arguments and answer of a call without `secrets` and without the parts that the schemas of the tool declare secret. Arguments that
+/// are too large are `null`.
 fn redacted(
     tool: &Tool,
-    args: &Value,
-    answer: Result<Value, String>,
+    args: Option<&Value>,
+    answer: Option<Result<Value, String>>,
     secrets: Vec<Arc<str>>,
-) -> (Value, Result<Value, String>) {
+) -> (Value, Option<Result<Value, String>>) {
     let mut texts = secrets;
     let mut without = |schema: &Schema, value: &Value| {
         let parts = secret_parts(schema.as_value(), value);
@@ -126,17 +139,17 @@ fn redacted(
         );
         replace_parts(value, &parts, &Value::from(MASK))
     };
-    let mut args = without(&tool.input, args);
-    let answer = answer.map(|value| without(&tool.output, &value));
+    let mut args = args.map_or(Value::Null, |args| without(&tool.input, args));
+    let answer = answer.map(|answer| answer.map(|value| without(&tool.output, &value)));
     let redactor = Redactor::new(texts);
     redactor.value(&mut args);
-    let answer = match answer {
+    let answer = answer.map(|answer| match answer {
         Ok(mut value) => {
             redactor.value(&mut value);
             Ok(value)
         }
         Err(message) => Err(redactor.text(&message).into_owned()),
-    };
+    });
     (args, answer)
 }
 
@@ -161,15 +174,20 @@ mod tests {
         let answer = Ok(json(
             r#"{"token": "tok-9981", "echo": "55-1234 of ana", "key": "sesame"}"#,
         ));
-        let (args, answer) = redacted(&tool, &args, answer, vec!["sesame".into()]);
+        let (args, answer) = redacted(&tool, Some(&args), Some(answer), vec!["sesame".into()]);
         assert_eq!(args, json(r#"{"user": "ana", "pin": "[redacted]"}"#));
         assert_eq!(
-            answer.unwrap(),
+            answer.unwrap().unwrap(),
             json(r#"{"token": "[redacted]", "echo": "[redacted] of ana", "key": "[redacted]"}"#)
         );
         let args = json(r#"{"pin": "55-1234"}"#);
-        let (_, answer) = redacted(&tool, &args, Err("no 55-1234".to_owned()), Vec::new());
-        assert_eq!(answer, Err("no [redacted]".to_owned()));
+        let (_, answer) = redacted(
+            &tool,
+            Some(&args),
+            Some(Err("no 55-1234".to_owned())),
+            Vec::new(),
+        );
+        assert_eq!(answer, Some(Err("no [redacted]".to_owned())));
     }
 
     #[test]

@@ -259,8 +259,8 @@ impl PlanHost {
         let result =
             request_until_complete(&self.upstreams, &tool.server, "tools/call", params, caller)
                 .await;
-        self.note_result_of(&call.client, &tool, &result);
         self.record_call(&call.client, &tool, &arguments, began, &result);
+        self.note_result_of(&call.client, &tool, &result);
         result
     }
 

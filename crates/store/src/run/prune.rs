@@ -7,7 +7,7 @@ use crate::database::{QueryError, SqlSession, StoreConnection, params};
 use crate::error::LeaseHolder;
 use crate::error::StoreError;
 use crate::store::Store;
-use crate::values::{from_nanos, run_id, to_i64, to_nanos};
+use crate::values::{run_id, to_i64, to_nanos};
 use planwright_core::Value;
 use planwright_engine::RunId;
 
@@ -43,8 +43,9 @@ pub struct PruneReport {
 }
 
 impl Store {
-    /// Deletes runs and their decisions, calls without a plan of the same age, and the recorded answers of tools that no remaining run is old enough to have called, and
-    /// returns the space to the disk. `holder` leases each run meanwhile.
+    /// Deletes runs and their decisions, calls without a plan of the same age, and the recorded answers of tools that no remaining run is old
+    /// enough to have called, and returns the space to the disk. The number of newest runs to retain is none of calls. `holder` leases each
+    /// run meanwhile.
     ///
     /// # Errors
     ///
@@ -52,17 +53,15 @@ impl Store {
     pub fn prune(&self, prune: &Prune, holder: &LeaseHolder) -> Result<PruneReport, StoreError> {
         let ids = self.read(|session| candidates(session, prune))?;
         let mut pruned = self.delete_runs(ids, prune, holder)?;
-        let oldest = self.read(|session| oldest_retained(session, prune.newest))?;
-        let before = oldest.map_or(prune.before, |oldest| prune.before.min(oldest));
-        pruned.calls = self.prune_calls(before, prune.dry_run)?;
+        pruned.calls = self.prune_calls(prune.before, prune.dry_run)?;
         if !prune.dry_run {
             self.prune_answers(prune.before)?;
         }
         Ok(pruned)
     }
 
-    /// Deletes the oldest of the runs that [`Store::prune`] would delete, then the oldest calls without a plan, until the store has at most
-    /// `max_bytes` or none is left.
+    /// Deletes the oldest calls without a plan that [`Store::prune`] would delete, then the oldest such runs, until the store has at most
+    /// `max_bytes` or none is left. A run can be resumed or undone, so it outlives the records of calls.
     ///
     /// # Errors
     ///
@@ -77,6 +76,14 @@ impl Store {
         if self.used_bytes()? <= max_bytes {
             return Ok(all);
         }
+        while max_bytes < self.used_bytes()? {
+            let calls = self.prune_oldest_calls(prune.before)?;
+            if calls == 0 {
+                break;
+            }
+            all.calls += calls;
+            self.free_space()?;
+        }
         let mut ids = self.read(|session| candidates(session, prune))?;
         while !ids.is_empty() && max_bytes < self.used_bytes()? {
             // The oldest are at the end.
@@ -86,14 +93,6 @@ impl Store {
             all.in_use.splice(..0, pruned.in_use);
             all.values += pruned.values;
             all.bytes += pruned.bytes;
-        }
-        while max_bytes < self.used_bytes()? {
-            let calls = self.prune_oldest_calls(prune.before)?;
-            if calls == 0 {
-                break;
-            }
-            all.calls += calls;
-            self.free_space()?;
         }
         Ok(all)
     }
@@ -173,23 +172,6 @@ impl Store {
         {}
         Ok(())
     }
-}
-
-/// Returns the time at which the oldest of the `newest` runs was created, or the beginning of time if there are fewer; `None` if no run is
-/// retained in any case.
-fn oldest_retained(
-    session: &dyn SqlSession,
-    newest: usize,
-) -> Result<Option<SystemTime>, QueryError> {
-    let Some(before) = newest.checked_sub(1) else {
-        return Ok(None);
-    };
-    let created: Option<i64> = session.row(
-        "SELECT created_ns FROM runs ORDER BY created_ns DESC, key DESC LIMIT 1 OFFSET ?1",
-        params![to_i64(before)],
-        |row| row.get(0),
-    )?;
-    Ok(Some(created.map_or(SystemTime::UNIX_EPOCH, from_nanos)))
 }
 
 /// Returns the ids of the runs that may be deleted, the newest first.

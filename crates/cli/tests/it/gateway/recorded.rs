@@ -13,9 +13,12 @@ use serde_json::json;
 use super::host::{Scene, named};
 use crate::program::{planwright, stderr, stdout};
 
+/// The setting that switches records on.
+const ON: &str = "[serve]\nrecord_calls = true\n";
+
 /// The calls of the only session of `scene`, as tool, arguments and answer.
 fn recorded(scene: &Scene) -> Vec<(String, String, Option<Result<String, String>>)> {
-    let sessions = scene.store.call_sessions(None, None).unwrap();
+    let sessions = scene.store.call_sessions(None, None, None).unwrap();
     let [session] = &sessions[..] else {
         panic!("{sessions:?}");
     };
@@ -32,7 +35,7 @@ fn recorded(scene: &Scene) -> Vec<(String, String, Option<Result<String, String>
 
 #[tokio::test]
 async fn calls_in_search_mode_are_recorded() {
-    let scene = Scene::with(|settings| settings.mode = GatewayMode::Search);
+    let scene = Scene::governed(ON, |settings| settings.mode = GatewayMode::Search);
     let call = |tool: &str, arguments: serde_json::Value| {
         scene.call(
             "ana",
@@ -70,7 +73,7 @@ async fn calls_in_search_mode_are_recorded() {
 
 #[tokio::test]
 async fn calls_that_are_passed_through_are_recorded() {
-    let scene = Scene::with(|settings| settings.mode = GatewayMode::Plain);
+    let scene = Scene::governed(ON, |settings| settings.mode = GatewayMode::Plain);
     let tool = Tool::new("shop", "find");
     let arguments = Value::from(json!({"id": "a-1"}));
     let result = Ok(Value::from(
@@ -90,19 +93,19 @@ async fn calls_that_are_passed_through_are_recorded() {
         )]
     );
     // Only those of models, and only if the user wants it.
-    let off = Scene::governed("[serve]\nrecord_calls = false\n", |_| {});
+    let off = Scene::governed("", |_| {});
     off.host
         .note_result(&named("ana"), &tool, &arguments, took, &result);
-    assert_eq!(off.store.call_sessions(None, None).unwrap(), []);
+    assert_eq!(off.store.call_sessions(None, None, None).unwrap(), []);
     let view = Tool {
         for_views: true,
         ..tool
     };
-    let scene = Scene::new();
+    let scene = Scene::governed(ON, |_| {});
     scene
         .host
         .note_result(&named("ana"), &view, &arguments, took, &result);
-    assert_eq!(scene.store.call_sessions(None, None).unwrap(), []);
+    assert_eq!(scene.store.call_sessions(None, None, None).unwrap(), []);
 }
 
 /// Stores a session of `client`: an order is found, and its payment is refunded.
@@ -117,15 +120,16 @@ fn add_session(store: &Store, session: &str, client: &str, number: u64) {
             tool: tool.into(),
             args: args.into(),
             answer: Some(Ok(answer.into())),
+            is_exposed: false,
         };
     let (order, payment) = (format!("ORD-{number}0417"), format!("pay_5521{number}"));
-    assert!(store.record_call(call(
+    assert!(store.record_call(&call(
         0,
         "shop.get_order",
         json!({"order": order}),
         json!({"payment": payment})
     )));
-    assert!(store.record_call(call(
+    assert!(store.record_call(&call(
         2,
         "shop.refund",
         json!({"payment": payment}),

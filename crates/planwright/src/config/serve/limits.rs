@@ -63,7 +63,8 @@ pub(in crate::config) struct ServeTable {
     /// Maximum number of tokens of the tool list in a description. A model has to search longer lists.
     #[cfg_attr(test, schemars(with = "u64"))]
     listing_tokens: Option<Spanned<u64>>,
-    /// False to store no record of the calls that clients make without a plan. `planwright learn --from` reads these records.
+    /// True to store records of the calls that clients make without a plan, with arguments and answers. `planwright learn --from` reads these
+    /// records. Only the user's own file can switch them on.
     #[cfg_attr(test, schemars(with = "bool"))]
     record_calls: Option<Spanned<bool>>,
     /// The issuer of access tokens.
@@ -141,7 +142,7 @@ impl Serve {
 
     /// Returns true if the calls that clients make without a plan are recorded.
     pub fn records_calls(&self) -> bool {
-        self.record_calls.as_ref().is_none_or(|bound| bound.limit)
+        self.record_calls.as_ref().is_some_and(|bound| bound.limit)
     }
 
     /// Adds the settings of a file. Only the user's own file decides about access. Of two bounds the lower one applies; a project's bound
@@ -205,7 +206,7 @@ impl Serve {
         lower(known, source, value.as_ref(), default, |tokens| *tokens);
         // `false` is lower than `true`, so a project can only switch the records off.
         let (known, value) = (&mut self.record_calls, &table.record_calls);
-        lower(known, source, value.as_ref(), true, |records| *records);
+        lower(known, source, value.as_ref(), false, |records| *records);
         if let Some(value) = &table.rate {
             let rate = value.get_ref().0;
             let gap = |rate: Rate| rate.per / rate.calls.get();

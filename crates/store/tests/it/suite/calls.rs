@@ -21,6 +21,7 @@ fn call(session: &str, began: u64, answer: Option<Result<Value, String>>) -> Gat
         tool: "shop.pay".into(),
         args: Value::object([("id", Value::from("a\0b"))]),
         answer,
+        is_exposed: began % 4 == 0,
     }
 }
 
@@ -33,15 +34,17 @@ fn calls_are_read_by_session_and_pruned_by_age() {
         call("aa11", 12, Some(Err("no".to_owned()))),
     ];
     for one in first.iter().rev().cloned() {
-        assert!(store.record_call(one));
+        assert!(store.record_call(&one));
     }
-    assert!(store.record_call(call("aa22", 20, None)));
-    let sessions = store.call_sessions(None, None).unwrap();
+    assert!(store.record_call(&call("aa22", 20, None)));
+    let sessions = store.call_sessions(None, None, None).unwrap();
     let counts: Vec<(&str, usize)> = sessions.iter().map(|one| (&*one.id, one.calls)).collect();
     assert_eq!(counts, [("aa22", 1), ("aa11", 2)]);
     assert_eq!((sessions[1].began, sessions[1].ended), (at(10), at(13)));
-    let sessions = store.call_sessions(Some(at(14)), Some(5)).unwrap();
+    let sessions = store.call_sessions(None, Some(at(14)), Some(5)).unwrap();
     assert_eq!(sessions.len(), 1);
+    assert_eq!(store.call_sessions(Some("local"), None, None).unwrap().len(), 2);
+    assert_eq!(store.call_sessions(Some("other"), None, None).unwrap(), []);
     // In the order of sending, whichever was recorded first.
     let (found, calls) = store.calls_of_session("aa1").unwrap();
     assert_eq!((&*found.id, &*found.client), ("aa11", "local"));
@@ -62,10 +65,9 @@ fn calls_are_read_by_session_and_pruned_by_age() {
     };
     let pruned = |newest, dry_run| store.prune(&prune(newest, dry_run), &me()).unwrap().calls;
     assert_eq!(pruned(0, true), 2);
-    // Without any run, each call is newer than the newest one.
-    assert_eq!(pruned(1, false), 0);
-    assert_eq!(pruned(0, false), 2);
-    assert_eq!(store.call_sessions(None, None).unwrap().len(), 1);
+    // The number of newest runs to retain is none of calls.
+    assert_eq!(pruned(1, false), 2);
+    assert_eq!(store.call_sessions(None, None, None).unwrap().len(), 1);
 }
 
 #[test]
@@ -73,7 +75,7 @@ fn the_oldest_calls_make_room() {
     let scene = scene();
     let store = &scene.store;
     for second in 0..20 {
-        assert!(store.record_call(call(
+        assert!(store.record_call(&call(
             "aa",
             second,
             Some(Ok(Value::from("x".repeat(10_000))))
