@@ -59,7 +59,7 @@ pub struct CallSession {
 pub(crate) type CallQueue = Mutex<QueuedCalls>;
 
 /// Statements that store calls.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct QueuedCalls {
     statements: Vec<SqlStatement<'static>>,
     /// The size of the calls, in bytes of JSON.

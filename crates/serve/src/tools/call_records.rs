@@ -96,8 +96,7 @@ impl PlanHost {
             Ok(_) | Err(_) => None,
         };
         let mut secrets = self.settings.options.masked_texts();
-        // Servers that came later have secrets of their own.
-        secrets.extend(self.upstreams.secrets());
+        self.add_upstream_secrets(&mut secrets);
         let (args, answer) = redacted(tool, args, answer, secrets);
         let is_recorded = store.record_call(&GatewayCall {
             session: self.call_records.session(client, ended),

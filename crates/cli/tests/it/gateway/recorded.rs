@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use planwright::core::{Tool, Value};
 use planwright::mcp::gateway::Host;
+use planwright::mcp::{ServerConfig, ServersConfig};
 use planwright_serve::GatewayMode;
 use planwright_store::{GatewayCall, Store};
 use serde_json::json;
@@ -106,6 +107,43 @@ async fn calls_that_are_passed_through_are_recorded() {
         .host
         .note_result(&named("ana"), &view, &arguments, took, &result);
     assert_eq!(scene.store.call_sessions(None, None, None).unwrap(), []);
+}
+
+#[tokio::test]
+async fn records_have_no_secrets_of_servers_and_no_large_values() {
+    let mut shop = ServerConfig::new("shop", "shop-server", ["--stdio"]);
+    shop.secrets = vec!["tok-of-the-shop".into()];
+    let servers = ServersConfig {
+        servers: vec![shop],
+        ..ServersConfig::default()
+    };
+    let scene = Scene::before(servers, ON, |settings| settings.mode = GatewayMode::Plain);
+    let tool = Tool::new("shop", "find");
+    let note = |arguments: serde_json::Value, text: &str, is_error: bool| {
+        let result = Ok(Value::from(
+            json!({"content": [{"type": "text", "text": text}], "isError": is_error}),
+        ));
+        let took = Duration::from_millis(2);
+        scene
+            .host
+            .note_result(&named("ana"), &tool, &arguments.into(), took, &result);
+    };
+    note(json!({"id": "a-1"}), "401 for Bearer tok-of-the-shop", true);
+    let large = "x".repeat(300_000);
+    note(json!({"id": "a-2"}), &large, false);
+    note(json!({"text": large}), "written", false);
+    let calls = recorded(&scene);
+    let failed = calls[0].2.clone().unwrap().unwrap_err();
+    assert!(failed.contains("401 for Bearer [redacted]"), "{failed}");
+    assert_eq!((&*calls[1].1, &calls[1].2), (r#"{"id":"a-2"}"#, &None));
+    assert_eq!((&*calls[2].1, &calls[2].2), ("null", &None));
+    // The text of the error may have led to the later calls.
+    let (_, calls) = scene
+        .store
+        .calls_of_session(&scene.store.call_sessions(None, None, None).unwrap()[0].id)
+        .unwrap();
+    let exposed: Vec<bool> = calls.iter().map(|call| call.is_exposed).collect();
+    assert_eq!(exposed, [false, true, true]);
 }
 
 /// Stores a session of `client`: an order is found, and its payment is refunded.
