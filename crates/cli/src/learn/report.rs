@@ -116,7 +116,7 @@ pub(super) fn print(report: &LearnV1, printer: Printer) {
     if !report.has_tools {
         printer.status("note: the tools are not known, so their schemas and effects were not checked; each call may change something");
     }
-    let undecided = self
+    let undecided = report
         .findings
         .iter()
         .filter(|finding| finding.undecided)
