@@ -16,6 +16,9 @@ pub mod journal;
 /// Lists of runs, their journal entries as lines, comparisons.
 mod runs;
 
+/// Learned plans, recurring work, and sessions of clients.
+mod learned;
+
 /// Documents of single commands: plans and answers of models, configuration, conversion, setup.
 mod documents;
 
@@ -34,6 +37,10 @@ pub use documents::{
     FlowToolV1, FlowToolsV1, FlowV1, INIT_SCHEMA, InitV1, ListedServerV1, MissingV1, ModelErrorV1,
     RenamedServerV1, RepairV1, SERVER_TESTS_SCHEMA, SERVERS_SCHEMA, ServerTestV1, ServerTestsV1,
     ServersV1, SettingV1, StayingServerV1, StreamedV1, WRAP_SCHEMA, WrapV1, WrappedFileV1,
+};
+pub use learned::{
+    LEARN_SCHEMA, LearnCallV1, LearnFindingV1, LearnInputV1, LearnReplayV1, LearnTraceV1, LearnV1,
+    RECURRING_SCHEMA, RecurringV1, RecurringWorkV1, SESSIONS_SCHEMA, SessionV1, SessionsV1,
 };
 pub use report::{
     CallV1, DURATIONS_SCHEMA, DurationsV1, ESTIMATE_SCHEMA, EVENT_SCHEMA, ErrorV1, EstimateV1,

@@ -10,8 +10,9 @@ use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
 use super::{
-    DIFF_SCHEMA, DiffV1, ENTRY_SCHEMA, EVENT_SCHEMA, EntryV1, EventV1, LOG_SCHEMA, LogV1,
-    REPLAY_SCHEMA, REPORT_SCHEMA, RUNS_SCHEMA, ReplayV1, ReportV1, RunsV1,
+    DIFF_SCHEMA, DiffV1, ENTRY_SCHEMA, EVENT_SCHEMA, EntryV1, EventV1, LEARN_SCHEMA, LOG_SCHEMA,
+    LearnV1, LogV1, RECURRING_SCHEMA, REPLAY_SCHEMA, REPORT_SCHEMA, RUNS_SCHEMA, RecurringV1,
+    ReplayV1, ReportV1, RunsV1, SESSIONS_SCHEMA, SessionsV1,
 };
 
 /// A diagnostic.
@@ -126,6 +127,48 @@ What `planwright diff RUN RUN --format json` prints: one object, `planwright.dif
 [diff.schema.json](../schema/diff.schema.json). Fields marked with *optional* are left out where they say nothing.
 ";
 
+const LEARN_HEAD: &str = "\
+# A learned plan
+
+<!-- `cargo xtask generate` makes this page of the types. -->
+
+What `planwright learn FILE… --format json` prints: one object, `planwright.learn/1`. As a JSON Schema:
+[learn.schema.json](../schema/learn.schema.json). Fields marked with *optional* are left out where they say nothing.
+";
+
+const RECURRING_HEAD: &str = "\
+# Recurring work
+
+<!-- `cargo xtask generate` makes this page of the types. -->
+
+What `planwright learn --from CLIENT --format json` prints: one object, `planwright.recurring/1`. As a JSON Schema:
+[recurring.schema.json](../schema/recurring.schema.json).
+";
+
+const SESSIONS_HEAD: &str = "\
+# The list of sessions
+
+<!-- `cargo xtask generate` makes this page of the types. -->
+
+What `planwright runs --sessions --format json` prints: one object, `planwright.sessions/1`. As a JSON Schema:
+[sessions.schema.json](../schema/sessions.schema.json).
+";
+
+#[test]
+fn generated_page_of_learned_plans() {
+    publish::<LearnV1>("learn", LEARN_HEAD);
+}
+
+#[test]
+fn generated_page_of_recurring_work() {
+    publish::<RecurringV1>("recurring", RECURRING_HEAD);
+}
+
+#[test]
+fn generated_page_of_sessions() {
+    publish::<SessionsV1>("sessions", SESSIONS_HEAD);
+}
+
 #[test]
 fn generated_page_of_differences() {
     publish::<DiffV1>("diff", DIFF_HEAD);
@@ -170,6 +213,9 @@ const CONSTANTS: &[(&str, &str)] = &[
     ("[`RUNS_SCHEMA`]", RUNS_SCHEMA),
     ("[`LOG_SCHEMA`]", LOG_SCHEMA),
     ("[`DIFF_SCHEMA`]", DIFF_SCHEMA),
+    ("[`LEARN_SCHEMA`]", LEARN_SCHEMA),
+    ("[`RECURRING_SCHEMA`]", RECURRING_SCHEMA),
+    ("[`SESSIONS_SCHEMA`]", SESSIONS_SCHEMA),
 ];
 
 fn publish<T: JsonSchema>(name: &str, head: &str) {

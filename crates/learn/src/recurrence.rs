@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 use planwright_core::Catalog;
-use planwright_core::plan::{Node, Source};
+use planwright_core::plan::{Action, Node, PlanCall, PlanTarget, Source};
 
 use crate::generalize::generalize;
 use crate::trace::Trace;
@@ -27,11 +27,22 @@ pub fn recurring(traces: &[Trace], catalog: &Catalog, least: usize) -> Vec<Recur
             continue;
         }
         let tool = |step: &planwright_core::Step| {
-            let name = step.tool().map_or("", |name| &name.text);
+            let name = match &step.action {
+                Action::Plan(PlanCall {
+                    target: PlanTarget::Inline(plan),
+                    ..
+                }) => {
+                    let inner = plan.steps.iter().filter_map(|step| step.tool());
+                    let names: Vec<&str> = inner.map(|name| &*name.text).collect();
+                    names.join(" and ")
+                }
+                Action::Tool(name) => name.text.to_string(),
+                Action::Plan(_) | Action::Value(_) => String::new(),
+            };
             if step.for_each.is_some() {
                 format!("{name} for each")
             } else {
-                name.to_owned()
+                name
             }
         };
         let tools: Vec<String> = learned.plan.steps.iter().map(tool).collect();

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures::future::{BoxFuture, FutureExt};
 use planwright_core::{Catalog, ServerName, Tool, Value};
 use planwright_engine::backend::{ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput};
-use serde::Serialize;
 
 use crate::trace::{TracedCall, find_tool};
 
@@ -32,7 +31,7 @@ struct RecordedCall {
 }
 
 /// A call that only a trace or only the plan makes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CallDifference {
     /// The tool.
     pub tool: String,
@@ -41,7 +40,7 @@ pub struct CallDifference {
 }
 
 /// The comparison of a run over recorded answers with its trace.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TraceComparison {
     /// The number of calls that the plan and the trace make.
     pub same: usize,

@@ -15,6 +15,8 @@ pub struct Trace {
     pub calls: Vec<TracedCall>,
     /// The time of the last call, in milliseconds since 1970, if it is known.
     pub ended_unix_ms: Option<u64>,
+    /// True if the agent had read untrusted data before one of the calls, so that their constants may come from it.
+    pub is_exposed: bool,
 }
 
 /// A call in a trace.

@@ -17,6 +17,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/schema_3.sql"),
     include_str!("migrations/schema_4.sql"),
     include_str!("migrations/schema_5.sql"),
+    include_str!("migrations/schema_6.sql"),
 ];
 
 /// Applies the missing migrations, in one transaction. If none is missing, it needs neither the right to create tables nor a lock.

@@ -24,6 +24,7 @@ use crate::plans::writer::CreatedPlans;
 use crate::runs::registry::RunRegistry;
 use crate::settings::{GatewayMode, GatewaySettings};
 use crate::stages::Stages;
+use crate::tools::call_records::CallRecords;
 use crate::tools::snapshot::{NarrowedSnapshots, SnapshotCache, ToolSnapshot};
 use crate::view::ViewTokens;
 
@@ -40,6 +41,7 @@ pub struct PlanHost {
     narrowed: NarrowedSnapshots,
     stages: Mutex<HashMap<ClientId, Stages>>,
     pub(crate) exposed: ExposedSessions,
+    pub(crate) call_records: CallRecords,
     pub(crate) view_tokens: OnceLock<ViewTokens>,
     pub(crate) ticks: watch::Sender<u64>,
     /// True once the plans in progress are suspended: no run of another process is resumed any more.
@@ -69,6 +71,7 @@ impl PlanHost {
             narrowed: NarrowedSnapshots::default(),
             stages: Mutex::default(),
             exposed: ExposedSessions::default(),
+            call_records: CallRecords::default(),
             view_tokens: OnceLock::new(),
             ticks: watch::Sender::new(0),
             is_ending: AtomicBool::new(false),

@@ -1,6 +1,7 @@
 //! The requests of clients that a gateway passes to its host: lists and calls of tools, consent, tasks and resources.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use planwright_core::{Catalog, Tool, Value};
@@ -85,8 +86,13 @@ impl Host for PlanHost {
         &self,
         client: &GatewayClient,
         tool: &Tool,
+        arguments: &Value,
+        duration: Duration,
         result: &Result<Value, UpstreamError>,
     ) {
+        let now = (self.settings.now)();
+        let began = now.checked_sub(duration).unwrap_or(now);
+        self.record_call(client, tool, arguments, began, result);
         self.note_answer_of(client, tool);
         self.note_result_of(client, tool, result);
     }

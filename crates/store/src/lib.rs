@@ -41,6 +41,9 @@ mod durations;
 /// The structure of the answers of tools.
 mod answers;
 
+/// Calls of clients without a plan.
+mod calls;
+
 /// Pinned tool definitions and their changes.
 mod pins;
 
@@ -48,6 +51,7 @@ mod pins;
 mod exchange;
 
 pub use answers::RecordedAnswers;
+pub use calls::{CallSession, GatewayCall};
 pub use changes::ChangeWatcher;
 pub use database::RequestRate;
 pub use decisions::{DecisionWatcher, EntryWatcher, NewDecision, StoredDecision};

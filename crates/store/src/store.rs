@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use planwright_engine::approval::SealKey;
 
+use crate::calls::CallQueue;
 use crate::changes::{ChangeWatcher, PollerSlot};
 use crate::database::{
     Database, QueryError, RequestRate, SqlSession, StoreConnection, TransactionKind,
@@ -42,6 +43,7 @@ struct Inner {
     changes: PollerSlot,
     requests: PollerSlot,
     learned: Arc<LearnedQueue>,
+    calls: Arc<CallQueue>,
     /// The seal key, once it was read: it never changes.
     seal_key: OnceLock<SealKey>,
     database: Arc<dyn Database>,
@@ -82,6 +84,7 @@ impl Store {
             changes: PollerSlot::default(),
             requests: PollerSlot::default(),
             learned: Arc::default(),
+            calls: Arc::default(),
             seal_key: OnceLock::new(),
             database,
         })))
@@ -135,6 +138,10 @@ impl Store {
 
     pub(crate) fn learned(&self) -> &Arc<LearnedQueue> {
         &self.0.learned
+    }
+
+    pub(crate) fn calls(&self) -> &Arc<CallQueue> {
+        &self.0.calls
     }
 
     pub(crate) fn database(&self) -> &Arc<dyn Database> {

@@ -109,6 +109,17 @@ impl WriteTarget<'_> {
         }
     }
 
+    /// Executes statements in one transaction that is not synced.
+    fn add_unsynced(&mut self, statements: &[SqlStatement<'_>]) -> Result<(), QueryError> {
+        if statements.is_empty() {
+            return Ok(());
+        }
+        self.connection.set_synced(false)?;
+        let added = self.add(statements);
+        self.connection.set_synced(true)?;
+        added
+    }
+
     /// Executes statements in one transaction.
     fn add(&mut self, statements: &[SqlStatement<'_>]) -> Result<(), QueryError> {
         if self.connection.try_append(statements)? {
@@ -280,16 +291,25 @@ impl StoreWriter {
         &self,
         take: impl FnOnce() -> Vec<SqlStatement<'static>> + Send + 'static,
     ) -> Result<(), StoreError> {
-        self.submit(Job::UnsyncedChange, move |to| {
+        self.submit(Job::UnsyncedChange, move |to| to.add_unsynced(&take()))
+    }
+
+    /// Queues the statements that `take` returns, as [`add_unsynced`](Self::add_unsynced) does, without waiting for them. A failure is logged;
+    /// `what` says what is lost then.
+    pub(crate) fn queue_unsynced(
+        &self,
+        what: &'static str,
+        take: impl FnOnce() -> Vec<SqlStatement<'static>> + Send + 'static,
+    ) {
+        self.send(Job::UnsyncedChange(Box::new(move |to| {
+            let in_place = to.database.check_in_place();
+            // The statements are taken in any case, so that the next ones are queued again.
             let statements = take();
-            if statements.is_empty() {
-                return Ok(());
+            if let Err(error) = in_place.and_then(|()| to.add_unsynced(&statements)) {
+                let error = error.at(to.database.location());
+                tracing::warn!("{what} were not recorded: {error}");
             }
-            to.connection.set_synced(false)?;
-            let added = to.add(&statements);
-            to.connection.set_synced(true)?;
-            added
-        })
+        })));
     }
 
     /// Runs `work` outside of any transaction, and waits for its result.

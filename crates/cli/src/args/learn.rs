@@ -11,13 +11,16 @@ use super::{FlowSwitches, Format, StoreArguments, ToolArguments};
 #[derive(Args, Clone, Debug)]
 pub(crate) struct LearnArguments {
     /// Traces of the same work: logs of OpenAI's or Anthropic's API, OpenTelemetry spans, exported runs. `-` is standard input.
-    #[arg(value_name = "FILE", help_heading = OPTIONS, required_unless_present_any = ["runs", "client"])]
+    #[arg(value_name = "FILE", help_heading = OPTIONS, required_unless_present_any = ["runs", "sessions", "client"])]
     pub(crate) files: Vec<PathBuf>,
     /// A stored run that is a trace: its id, or the beginning of it; `@1` for the newest. Can be repeated.
     #[arg(help_heading = OPTIONS, long = "run", value_name = "RUN")]
     pub(crate) runs: Vec<String>,
-    /// List the work that recurs in the stored runs of a gateway's client, or in those of `all`, in place of learning.
-    #[arg(help_heading = OPTIONS, long = "from", value_name = "CLIENT", conflicts_with_all = ["runs", "output", "save", "to"])]
+    /// A session of a gateway's client, of calls without a plan: its id, or the beginning of it. Can be repeated.
+    #[arg(help_heading = OPTIONS, long = "session", value_name = "SESSION")]
+    pub(crate) sessions: Vec<String>,
+    /// List the work that recurs in the stored runs and sessions of a gateway's client, or in those of `all`, in place of learning.
+    #[arg(help_heading = OPTIONS, long = "from", value_name = "CLIENT", conflicts_with_all = ["runs", "sessions", "output", "save", "to"])]
     pub(crate) client: Option<String>,
     /// The format of the files.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = TraceFormatArgument::Auto, value_name = "FORMAT")]

@@ -225,6 +225,9 @@ pub(crate) struct RunsArguments {
     /// Maximum number of runs, the newest ones.
     #[arg(help_heading = OPTIONS, long, value_name = "N")]
     pub(crate) limit: Option<usize>,
+    /// List the sessions of clients that called tools without a plan, in place of runs.
+    #[arg(help_heading = OPTIONS, long, conflicts_with_all = ["status", "plan", "watch"])]
+    pub(crate) sessions: bool,
     /// List the runs again whenever the list changes, until Ctrl-C; without a terminal, list only the changed runs.
     #[arg(help_heading = OPTIONS, long)]
     pub(crate) watch: bool,

@@ -14,8 +14,7 @@ use planwright::service::Tools;
 use planwright_learn::replay::{TraceBackend, TraceComparison};
 use planwright_learn::{LearnedPlan, Trace, generalize};
 
-use super::report::LearnV1;
-use super::{recurring, traces};
+use super::{recurring, report, traces};
 use crate::args::{Format, LearnArguments, RunFormat};
 use crate::error::{CommandError, Exit};
 use crate::runs::{exchange, store};
@@ -82,19 +81,19 @@ pub(crate) async fn learn(
     }
     let found = checked.as_ref().map(|loaded| &loaded.diagnostics);
     let names: Vec<String> = traces.iter().map(|trace| trace.name.clone()).collect();
-    let mut report = LearnV1::new(
+    let mut learned_plan = report::report(
         &learned,
         (&text, dialect),
         &names,
         &replays,
-        (has_tools, found.into_iter().flatten().collect()),
+        (has_tools, found.into_iter().flatten().cloned().collect()),
     );
     if let Some(name) = &arguments.save {
-        if report.sound && report.same_calls {
+        if learned_plan.sound && learned_plan.same_calls {
             let store = store::open(&arguments.store, printer)?;
             let plan = (Some(dialect), &learned.plan);
             let saved = exchange::save_plan(&store, name.clone(), text.clone(), plan, printer)?;
-            report.saved = Some(saved);
+            learned_plan.saved = Some(saved);
         } else {
             printer.status("the plan was not saved");
         }
@@ -114,11 +113,11 @@ pub(crate) async fn learn(
                     printer.status(&note);
                 }
             }
-            report.print(printer);
+            report::print(&learned_plan, printer);
         }
-        Format::Json => output::json(&report, RunFormat::Json, printer)?,
+        Format::Json => output::json(&learned_plan, RunFormat::Json, printer)?,
     }
-    Ok(match (report.sound, report.same_calls) {
+    Ok(match (learned_plan.sound, learned_plan.same_calls) {
         (false, _) => Exit::Rejected,
         (true, false) => Exit::Failed,
         (true, true) => Exit::Success,

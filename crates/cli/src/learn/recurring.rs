@@ -1,15 +1,13 @@
-//! `planwright learn --from CLIENT`: work that recurs in stored runs.
+//! `planwright learn --from CLIENT`: work that recurs in stored runs and sessions.
 
 use std::time::{Duration, UNIX_EPOCH};
 
 use planwright::core::{Catalog, Tool};
-use planwright::format::RunV1;
-use planwright::format::timestamp;
+use planwright::format::{RecurringV1, RecurringWorkV1, RunV1, timestamp};
 use planwright::terminal_text::one_line;
 use planwright_learn::Trace;
 use planwright_learn::recurrence::recurring;
 use planwright_store::RunFilter;
-use serde::Serialize;
 
 use super::traces;
 use crate::args::{Format, LearnArguments, RunFormat};
@@ -18,34 +16,19 @@ use crate::runs::store;
 use crate::view::output;
 use crate::view::printer::{Printer, counted};
 
-/// The schema's name and version.
-const SCHEMA: &str = "planwright.recurring/1";
-
 /// The name that stands for all clients.
 const ALL: &str = "all";
 
-/// Maximum number of runs that are compared, the newest ones.
+/// Maximum number of runs that are compared, the newest ones, and of sessions.
 const MAX_RUNS: usize = 1000;
 
-/// Maximum number of runs that a command names.
+/// Maximum number of calls of the sessions that are compared, the newest ones.
+const MAX_CALLS: usize = 10_000;
+
+/// Maximum number of traces that a command names.
 const MAX_NAMED: usize = 5;
 
-#[derive(Serialize)]
-struct RecurringV1 {
-    schema: &'static str,
-    recurring: Vec<RecurringWork>,
-}
-
-#[derive(Serialize)]
-struct RecurringWork {
-    tools: Vec<String>,
-    count: usize,
-    last: Option<String>,
-    traces: Vec<String>,
-    command: String,
-}
-
-/// Lists the work that recurs in the runs of `client`, and in the files of the arguments.
+/// Lists the work that recurs in the runs and sessions of `client`, and in the files of the arguments.
 pub(super) fn list(
     client: &str,
     arguments: &LearnArguments,
@@ -53,6 +36,7 @@ pub(super) fn list(
 ) -> Result<Exit, CommandError> {
     let mut found = traces::named(arguments)?;
     let files = found.len();
+    let mut runs = files;
     if let Some(store) = store::open_existing(&arguments.store)? {
         let filter = RunFilter {
             limit: Some(MAX_RUNS),
@@ -67,12 +51,31 @@ pub(super) fn list(
                 found.push(traces::of_run(&store, &run)?);
             }
         }
+        runs = found.len();
+        let only = (client != ALL).then_some(client);
+        let sessions = store.call_sessions(only, None, Some(MAX_RUNS));
+        let mut calls = 0;
+        let mut left_out = 0_usize;
+        for session in sessions.map_err(store::explain)? {
+            calls += session.calls;
+            if calls <= MAX_CALLS {
+                found.push(traces::of_session(&store, &session.id)?);
+            } else {
+                left_out += 1;
+            }
+        }
+        if left_out > 0 {
+            printer.status(&format!(
+                "{} left out, since the newer ones have {MAX_CALLS} calls or more",
+                counted(left_out, "session")
+            ));
+        }
     }
     let catalog = assumed_catalog(&found);
     for trace in &mut found {
         trace.resolve(&catalog);
     }
-    let works: Vec<RecurringWork> = recurring(&found, &catalog, 2)
+    let works: Vec<RecurringWorkV1> = recurring(&found, &catalog, 2)
         .into_iter()
         .map(|work| {
             let names = work
@@ -86,12 +89,14 @@ pub(super) fn list(
                     let name = store::shell_word(&trace.name);
                     if position < files {
                         name
-                    } else {
+                    } else if position < runs {
                         format!("--run {name}")
+                    } else {
+                        format!("--session {name}")
                     }
                 })
                 .collect();
-            RecurringWork {
+            RecurringWorkV1 {
                 tools: work.tools,
                 count: work.traces.len(),
                 last: work
@@ -105,11 +110,7 @@ pub(super) fn list(
         .collect();
     match arguments.format {
         Format::Json => {
-            let report = RecurringV1 {
-                schema: SCHEMA,
-                recurring: works,
-            };
-            output::json(&report, RunFormat::Json, printer)?;
+            output::json(&RecurringV1::new(works), RunFormat::Json, printer)?;
         }
         Format::Text => {
             for work in &works {

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use planwright::engine::journal::Entry;
-use planwright_learn::reader::{detect, trace_of_run};
-use planwright_learn::{ReadError, Trace, TraceFormat, read};
+use planwright_learn::reader::{SessionCall, detect, trace_of_run, trace_of_session};
+use planwright_learn::{ReadError, Trace, TraceAnswer, TraceFormat, read};
 use planwright_store::{ExportedRun, RunInfo, Store};
 
 use crate::args::{LearnArguments, TraceFormatArgument};
@@ -23,13 +23,18 @@ pub(super) fn named(arguments: &LearnArguments) -> Result<Vec<Trace>, CommandErr
     for file in &arguments.files {
         traces.extend(of_file_or_part(file, arguments.traces)?);
     }
-    if !arguments.runs.is_empty() {
+    if !arguments.runs.is_empty() || !arguments.sessions.is_empty() {
         let Some(store) = store::open_existing(&arguments.store)? else {
-            return Err(CommandError::new("there is no store, so there are no runs"));
+            return Err(CommandError::new(
+                "there is no store, so there are no runs and sessions",
+            ));
         };
         for selector in &arguments.runs {
             let run = find_run(&store, Some(selector))?;
             traces.push(of_run(&store, &run)?);
+        }
+        for selector in &arguments.sessions {
+            traces.push(of_session(&store, selector)?);
         }
     }
     Ok(traces)
@@ -47,6 +52,24 @@ pub(super) fn of_run(store: &Store, run: &RunInfo) -> Result<Trace, CommandError
         run.created,
         run.duration,
     ))
+}
+
+/// Returns the trace of a session of a client: of its calls without a plan.
+pub(super) fn of_session(store: &Store, selector: &str) -> Result<Trace, CommandError> {
+    let (session, calls) = store.calls_of_session(selector).map_err(store::explain)?;
+    let calls = calls.into_iter().map(|call| SessionCall {
+        tool: call.tool.as_str().into(),
+        args: call.args,
+        answer: match call.answer {
+            Some(Ok(output)) => TraceAnswer::Output(output),
+            Some(Err(message)) => TraceAnswer::Failed(message),
+            None => TraceAnswer::Missing,
+        },
+        began: call.began,
+        ended: call.ended,
+        is_exposed: call.is_exposed,
+    });
+    Ok(trace_of_session(store::short_id(&session.id), calls))
 }
 
 fn with_time(trace: Trace, created: SystemTime, duration: Duration) -> Trace {

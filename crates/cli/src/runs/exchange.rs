@@ -167,6 +167,10 @@ pub(crate) fn prune(arguments: &PruneArguments, printer: Printer) -> Result<Exit
     }
     let runs = counted(pruned.runs.len(), "run");
     let would = if arguments.dry_run { "would be " } else { "" };
+    if pruned.calls > 0 {
+        let calls = counted(pruned.calls, "call");
+        printer.status(&format!("{calls} without a plan {would}deleted"));
+    }
     printer.status(&if pruned.runs.is_empty() {
         format!("no run {would}deleted")
     } else {

@@ -26,6 +26,9 @@ const MAX_NAME_WIDTH: usize = 32;
 
 /// `planwright runs`
 pub(crate) fn runs(arguments: &RunsArguments, printer: Printer) -> Result<Exit, CommandError> {
+    if arguments.sessions {
+        return super::sessions::list(arguments, printer);
+    }
     let filter = filter(arguments);
     // Listing no runs must not create a store.
     let Some(store) = store::open_existing(&arguments.store)? else {
@@ -223,7 +226,7 @@ fn row(run: &RunListingV1, plan: &str, here: &str) -> [String; COLUMNS] {
 }
 
 /// A point in time in the local time zone.
-fn moment(timestamp: &str) -> String {
+pub(super) fn moment(timestamp: &str) -> String {
     environment::local_time(timestamp, "%Y-%m-%d %H:%M:%S")
 }
 

@@ -8,6 +8,7 @@ pub(crate) mod logs;
 mod plan_diff;
 pub(crate) mod replay;
 pub(crate) mod selector;
+mod sessions;
 pub(crate) mod show;
 pub(crate) mod store;
 pub(crate) mod watch;

@@ -107,6 +107,9 @@ pub(crate) fn this_process() -> LeaseHolder {
 pub(crate) fn explain(error: StoreError) -> CommandError {
     let hint = match &error {
         StoreError::Missing { what: "run", .. } => Some("`planwright runs` lists them"),
+        StoreError::Missing {
+            what: "session", ..
+        } => Some("`planwright runs --sessions` lists them"),
         StoreError::Missing { what: "plan", .. } => Some("`planwright list` lists them"),
         StoreError::Ambiguous { .. } => Some("write more characters of the id"),
         StoreError::Leased { .. } => Some("wait until it ends, or stop that process"),

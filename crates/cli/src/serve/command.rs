@@ -350,10 +350,14 @@ impl RetentionTask {
             let task = self.clone();
             let pruning = tokio::task::spawn_blocking(move || task.prune());
             match pruning.await {
-                Ok(Ok(pruned)) if !pruned.runs.is_empty() => {
+                Ok(Ok(pruned)) if !pruned.runs.is_empty() || pruned.calls > 0 => {
                     let runs = counted(pruned.runs.len(), "stored run");
+                    let calls = match pruned.calls {
+                        0 => String::new(),
+                        calls => format!(" and {} without a plan", counted(calls, "call")),
+                    };
                     self.printer.status(&format!(
-                        "{runs} deleted, as `[store]` in planwright.toml limits their age and the size of the store"
+                        "{runs}{calls} deleted, as `[store]` in planwright.toml limits their age and the size of the store"
                     ));
                 }
                 Ok(Ok(_)) => {}
@@ -379,6 +383,7 @@ impl RetentionTask {
         if let Some(limit) = self.limit {
             let large = self.store.prune_to(limit, &before(self.min_age), &holder)?;
             pruned.runs.extend(large.runs);
+            pruned.calls += large.calls;
         }
         Ok(pruned)
     }

@@ -6,6 +6,6 @@ mod follow;
 mod list;
 mod logs;
 mod replay;
-mod schemas;
+pub(crate) mod schemas;
 mod show;
 mod support;

@@ -1,7 +1,10 @@
 //! The origin of each argument: an input, an earlier answer, a template of both, or a constant.
 
+use std::collections::HashSet;
+
 use planwright_core::plan::{Field, Node};
 use planwright_core::{Place, StepId, Value};
+use planwright_engine::run::contains_mask;
 
 use super::finding::FindingKind;
 use super::known::{PlaceInAnswer, PresentCalls, is_identifier};
@@ -58,6 +61,9 @@ impl Generalizer<'_> {
         let Some(first) = values.first() else {
             return Node::default();
         };
+        if values.iter().any(|value| contains_mask(value)) {
+            return self.redacted(at, values);
+        }
         if let Some(node) = self.known_value(at, values) {
             return node;
         }
@@ -117,6 +123,14 @@ impl Generalizer<'_> {
         self.input(at, values)
     }
 
+    /// Returns the node of a value that was redacted in a trace. Its redacted parts are inputs.
+    fn redacted(&mut self, at: &ArgumentPlace<'_>, values: &[&Value]) -> Node {
+        if values.iter().all(|value| value.as_object().is_some()) {
+            return self.object(at, values);
+        }
+        self.input(at, values)
+    }
+
     /// Returns the node of a value whose origin is known: an input or an earlier answer.
     fn known_value(&mut self, at: &ArgumentPlace<'_>, values: &[&Value]) -> Option<Node> {
         let first = *values.first()?;
@@ -133,8 +147,7 @@ impl Generalizer<'_> {
         if is_said && is_scalar(first) {
             return Some(self.input(at, values));
         }
-        let is_usable =
-            is_clear || (several && !is_same && values.iter().all(|value| is_telling(value)));
+        let is_usable = is_clear || (!self.is_body && is_telling(values));
         // Equal constants of several traces are constants, unless they look like identifiers.
         let may_be_constant = several && is_same && !is_identifier(&first.to_inserted_text());
         if !is_usable || may_be_constant {
@@ -146,7 +159,7 @@ impl Generalizer<'_> {
                 if !several || is_same || !is_scalar(first) {
                     return None;
                 }
-                if let Some(reference) = self.selection(at, values) {
+                if is_clear && let Some(reference) = self.selection(at, values) {
                     return Some(references::node(reference));
                 }
                 let place = positional?;
@@ -175,12 +188,33 @@ impl Generalizer<'_> {
                 if is_same && several {
                     return None;
                 }
+                // Different values in each trace that are the same at all places: the plan reads them as long as they are.
+                let agreeing: Option<Vec<String>> = several_places
+                    .iter()
+                    .map(|place| {
+                        let reference = self.place_reference(place)?;
+                        Some(references::inside(&reference)?.to_owned())
+                    })
+                    .collect();
+                let is_checkable = several && is_clear && several_places.len() <= MAX_AGREEING;
+                let agreeing = agreeing.filter(|_| is_checkable && is_scalar(first));
+                let reference = agreeing.and_then(|texts| references::of_agreeing(&texts));
                 let texts: Vec<String> = several_places
                     .iter()
                     .take(4)
                     .map(|place| format!("`{}`", self.place_text(place)))
                     .collect();
                 let message = format!("`{}` occurs in {}", shown(first), texts.join(" and "));
+                if let Some(reference) = reference {
+                    let last = several_places.iter().map(|place| place.step).max();
+                    self.add_origin(values, at.view, &reference, last.unwrap_or(0));
+                    self.find(
+                        at,
+                        FindingKind::AgreeingReferences,
+                        format!("{message}; the plan fails where these differ"),
+                    );
+                    return Some(references::node(reference));
+                }
                 self.find(at, FindingKind::AmbiguousReference, message);
                 Some(self.input(at, values))
             }
@@ -223,9 +257,16 @@ impl Generalizer<'_> {
     /// Returns true if a value has one origin without an additional input.
     fn is_known(&self, values: &[&Value], view: &PresentCalls) -> bool {
         let is_clear = values.iter().all(|value| is_distinctive(value));
-        is_clear
-            && (self.origin(values, view).is_some()
-                || self.known.places(values, view).stable.len() == 1)
+        if !is_clear {
+            return false;
+        }
+        let differ = values.iter().any(|value| Some(value) != values.first());
+        self.origin(values, view).is_some()
+            || match self.known.places(values, view).stable.len() {
+                0 => differ && self.is_selectable(values, view),
+                1 => true,
+                several => differ && several <= MAX_AGREEING,
+            }
     }
 
     /// Returns the reference to values whose origin was decided before.
@@ -298,6 +339,9 @@ impl Generalizer<'_> {
     }
 }
 
+/// Maximum number of places of a value whose agreement a plan checks.
+const MAX_AGREEING: usize = 6;
+
 /// Maximum number of characters of a value in a message.
 const MAX_SHOWN: usize = 60;
 
@@ -334,14 +378,17 @@ pub(super) fn is_distinctive(value: &Value) -> bool {
     }
 }
 
-/// Returns true if a value that differs between traces is evidence of its origin.
-fn is_telling(value: &Value) -> bool {
-    match value {
-        Value::Null | Value::Bool(_) => false,
+/// Minimum number of different short values whose origin is that of equal ones in an earlier answer. Fewer agree too often by chance.
+const MIN_SHORT_VALUES: usize = 3;
+
+/// Returns true if values that differ between traces are evidence of their origin, although one of them alone is none.
+fn is_telling(values: &[&Value]) -> bool {
+    let is_short = |value: &&Value| match value {
         Value::Number(_) => value.to_json().chars().filter(char::is_ascii_digit).count() >= 2,
-        Value::Text(text) => text.trim().chars().count() >= 2 && is_distinctive(value),
-        Value::List(_) | Value::Object(_) => is_distinctive(value),
-    }
+        _ => is_distinctive(value),
+    };
+    let different: HashSet<String> = values.iter().map(|value| value.to_json()).collect();
+    MIN_SHORT_VALUES <= different.len() && values.iter().all(is_short)
 }
 
 /// Returns true if a request has the value as whole words.

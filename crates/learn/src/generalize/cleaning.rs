@@ -1,17 +1,10 @@
 //! The calls of a trace that a plan has to make: failed calls are left out.
 
-use planwright_core::Catalog;
-
 use super::finding::{Finding, FindingKind};
-use super::order::is_read_only;
 use crate::trace::{Trace, TraceAnswer, TracedCall};
 
 /// Returns the calls that succeeded, and reports the others.
-pub(super) fn clean(
-    trace: &Trace,
-    catalog: &Catalog,
-    findings: &mut Vec<Finding>,
-) -> Vec<TracedCall> {
+pub(super) fn clean(trace: &Trace, findings: &mut Vec<Finding>) -> Vec<TracedCall> {
     let mut calls = Vec::with_capacity(trace.calls.len());
     for (index, call) in trace.calls.iter().enumerate() {
         let (tool, name) = (&call.tool, &trace.name);
@@ -26,15 +19,14 @@ pub(super) fn clean(
                 calls.push(call.clone());
             }
             TraceAnswer::Failed(_) => {
-                // Other arguments may be another attempt, or other work.
-                let succeeded = || {
-                    let later = trace.calls.iter().skip(index + 1);
-                    later.filter(|later| later.tool == *tool && later.answer.output().is_some())
-                };
-                let is_repeated = succeeded().any(|later| later.args == call.args);
-                // The failed call of a tool that only reads has changed nothing. If none succeeds later, what follows may depend on the failure.
-                let is_replaced = is_read_only(catalog, tool) && succeeded().next().is_some();
-                let kind = if is_repeated || is_replaced {
+                // A call with other arguments may be another attempt or other work, and what follows may depend on the failure.
+                let mut later = trace.calls.iter().skip(index + 1);
+                let is_repeated = later.any(|later| {
+                    later.tool == *tool
+                        && later.args == call.args
+                        && later.answer.output().is_some()
+                });
+                let kind = if is_repeated {
                     FindingKind::RetriedCall
                 } else {
                     FindingKind::FailedCall

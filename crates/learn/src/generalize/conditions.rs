@@ -3,6 +3,7 @@
 use planwright_core::Value;
 use planwright_core::path::read_path;
 use planwright_core::plan::{Missing, Node, Read, Segment, SlotKind, Source};
+use planwright_engine::run::MASK;
 
 use super::columns::CallColumn;
 use super::finding::{Finding, FindingKind};
@@ -20,10 +21,22 @@ impl Generalizer<'_> {
     /// there is none or more than one.
     pub(super) fn condition(&mut self, column: &CallColumn) -> Option<Node> {
         let has_calls: Vec<bool> = column.calls.iter().map(Option::is_some).collect();
-        let found = self.conditions(column, &has_calls);
+        let (mut found, limited) = self.conditions(column, &has_calls);
+        let is_limit = found.is_empty() && !limited.is_empty();
+        found.extend(limited);
         if let [only] = found.as_slice()
             && let Some(reference) = references::of_expression(only)
         {
+            if is_limit {
+                // Each number of the answers may be on the right side of the limit by chance.
+                let message = format!(
+                    "the calls of `{}` are made if `{only}`, which agrees with {} traces and may do so by chance",
+                    column.tool,
+                    has_calls.len()
+                );
+                self.findings
+                    .push(Finding::new(FindingKind::PossibleLimit, message));
+            }
             return Some(references::node(reference));
         }
         let count = has_calls.iter().filter(|has| **has).count();
@@ -52,8 +65,10 @@ impl Generalizer<'_> {
         None
     }
 
-    fn conditions(&self, column: &CallColumn, has_calls: &[bool]) -> Vec<String> {
-        let mut found = Vec::new();
+    /// Returns the conditions that agree with all traces, and those that compare a number with a limit.
+    fn conditions(&self, column: &CallColumn, has_calls: &[bool]) -> (Vec<String>, Vec<String>) {
+        let (mut found, mut limited) = (Vec::new(), Vec::new());
+        let limits = self.said_numbers();
         for (step, known) in self.known.steps.iter().enumerate() {
             let is_earlier = self.known_before(step, column);
             let answers: Option<Vec<&Value>> = known.answers.iter().map(Option::as_ref).collect();
@@ -77,7 +92,9 @@ impl Generalizer<'_> {
                     .collect();
                 if let Some(parts) = parts {
                     let read = Read::part(Source::Step(known.id.clone()), path.clone());
-                    add_conditions(&references::text_of(&read), &parts, has_calls, &mut found);
+                    let read = references::text_of(&read);
+                    add_conditions(&read, &parts, has_calls, &mut found);
+                    add_limits(&read, &parts, &limits, has_calls, &mut limited);
                 }
             });
         }
@@ -89,7 +106,20 @@ impl Generalizer<'_> {
                 add_conditions(&references::text_of(&read), &values, has_calls, &mut found);
             }
         }
-        found
+        (found, limited)
+    }
+
+    /// Returns the numbers that the request of each trace says.
+    fn said_numbers(&self) -> Vec<f64> {
+        let mut requests = self
+            .requests
+            .iter()
+            .map(|request| numbers(request.unwrap_or_default()));
+        let first = requests.next().unwrap_or_default();
+        requests.fold(first, |mut said, other| {
+            said.retain(|number| other.contains(number));
+            said
+        })
     }
 
     /// Returns true if a step has answered before the calls of a column in each trace that has them.
@@ -141,12 +171,63 @@ fn add_conditions(read: &str, values: &[Value], has_calls: &[bool], found: &mut 
         // A word that a single trace has could be any.
         let is_word = constant
             .as_text()
-            .is_some_and(|text| text.chars().count() <= MAX_CHARS);
+            .is_some_and(|text| text.chars().count() <= MAX_CHARS && !text.contains(MASK));
         if side.len() > 1
             && is_word
             && agrees(&|value| value.as_text().map(|_| (value == *constant) == expected))
         {
             found.push(format!("{read} {sign} {}", constant.to_json()));
+        }
+    }
+}
+
+/// Returns the numbers in a text, each once.
+fn numbers(text: &str) -> Vec<f64> {
+    let mut found: Vec<f64> = Vec::new();
+    let words = text.split(|sign: char| !(sign.is_ascii_alphanumeric() || ".-_#".contains(sign)));
+    for word in words {
+        let number = word.trim_end_matches('.').parse();
+        if let Ok(number) = number
+            && word.starts_with(|sign: char| sign.is_ascii_digit())
+            && !found.contains(&number)
+        {
+            found.push(number);
+        }
+    }
+    found
+}
+
+/// Adds the comparisons of numbers with a limit that all requests say, if the traces with the calls are on one side of it and the others on
+/// the other one. At least two traces have to agree on each side. What holds at the limit itself is not known, so the plan fails there.
+fn add_limits(
+    read: &str,
+    values: &[Value],
+    limits: &[f64],
+    has_calls: &[bool],
+    found: &mut Vec<String>,
+) {
+    let numbers: Option<Vec<f64>> = values
+        .iter()
+        .map(|value| match value {
+            Value::Number(number) => number.as_f64(),
+            _ => None,
+        })
+        .collect();
+    let with = has_calls.iter().filter(|has| **has).count();
+    let (Some(numbers), 2.., 2..) = (numbers, with, has_calls.len() - with) else {
+        return;
+    };
+    for limit in limits {
+        let agrees = |is_above: bool| {
+            let mut pairs = numbers.iter().zip(has_calls);
+            pairs.all(|(number, has)| number != limit && (number > limit) == (*has == is_above))
+        };
+        for (is_above, sign) in [(true, '>'), (false, '<')] {
+            if agrees(is_above) {
+                found.push(format!(
+                    "[{read} {sign} {limit}].filter(same, {read} != {limit})[0]"
+                ));
+            }
         }
     }
 }

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
-
 /// The kind of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FindingKind {
     /// A value occurs in several places of earlier answers, so it is an input.
     AmbiguousReference,
+    /// A value occurs in several places of earlier answers, which may agree by chance. The plan fails if they differ.
+    AgreeingReferences,
     /// A value occurs in an earlier answer only at a position of a list, so it is an input.
     PositionalReference,
     /// A value differs between the traces and occurs neither in a request nor in an earlier answer, so it is an input.
@@ -24,6 +23,8 @@ pub enum FindingKind {
     OptionalArgument,
     /// A call is present in some traces only, and no single condition agrees with all of them.
     OptionalCall,
+    /// A call depends on a limit that all requests say, which the traces do not prove.
+    PossibleLimit,
     /// Repeated calls fit the items of several lists.
     AmbiguousLoop,
     /// Calls are repeated over values that no earlier answer lists, so the list is an input.
@@ -34,9 +35,36 @@ pub enum FindingKind {
     FailedCall,
     /// A trace has no answer to a call.
     MissingAnswer,
+    /// A value was redacted in the trace, so it is an input.
+    RedactedValue,
+    /// A constant may come from untrusted data, since its session had read some.
+    UntrustedConstant,
 }
 
 impl FindingKind {
+    /// Returns the name of the kind, for programs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::AmbiguousReference => "ambiguous_reference",
+            Self::AgreeingReferences => "agreeing_references",
+            Self::PositionalReference => "positional_reference",
+            Self::UnknownOrigin => "unknown_origin",
+            Self::SingleTrace => "single_trace",
+            Self::PossibleInput => "possible_input",
+            Self::PossibleConstant => "possible_constant",
+            Self::OptionalArgument => "optional_argument",
+            Self::OptionalCall => "optional_call",
+            Self::PossibleLimit => "possible_limit",
+            Self::AmbiguousLoop => "ambiguous_loop",
+            Self::InputLoop => "input_loop",
+            Self::RetriedCall => "retried_call",
+            Self::FailedCall => "failed_call",
+            Self::MissingAnswer => "missing_answer",
+            Self::RedactedValue => "redacted_value",
+            Self::UntrustedConstant => "untrusted_constant",
+        }
+    }
+
     /// Returns true if the meaning of the plan depends on a decision that the traces leave open. The other kinds are decided safely:
     /// the value is an input, or the call had no effect.
     pub fn is_undecided(self) -> bool {
@@ -48,7 +76,11 @@ impl FindingKind {
             | Self::OptionalCall
             | Self::AmbiguousLoop
             | Self::FailedCall
-            | Self::MissingAnswer => true,
+            | Self::MissingAnswer
+            | Self::AgreeingReferences
+            | Self::PossibleLimit
+            | Self::RedactedValue
+            | Self::UntrustedConstant => true,
             Self::AmbiguousReference
             | Self::PositionalReference
             | Self::UnknownOrigin
@@ -59,17 +91,15 @@ impl FindingKind {
 }
 
 /// A finding about a learned plan.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The kind.
     pub kind: FindingKind,
     /// True if the meaning of the plan depends on it.
     pub undecided: bool,
     /// The step, if the plan has one for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<Arc<str>>,
     /// The argument.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub argument: Option<Arc<str>>,
     /// The fact, as one clause.
     pub message: String,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use planwright_core::plan::{Input, InputKind, Read, Reference, Segment, SlotKind, Source};
 use planwright_core::{Object, Place, Value};
+use planwright_engine::run::contains_mask;
 
 use super::references;
 
@@ -19,19 +20,30 @@ pub struct LearnedInput {
 impl LearnedInput {
     /// Returns the declaration. The value of a single trace is the default, and an input that not all traces use is optional.
     pub(super) fn declaration(&self) -> Input {
+        let is_redacted = self.is_redacted();
         let default = match self.values.as_slice() {
-            [Some(only)] => Some(only.clone()),
+            [Some(only)] if !is_redacted => Some(only.clone()),
             values if values.iter().any(Option::is_none) => Some(Value::Null),
             _ => None,
         };
         let used: Vec<&Value> = self.values.iter().flatten().chain(default.iter()).collect();
+        let mut schema = schema_of(&used);
+        if is_redacted {
+            // The value was a secret, and the type of the mask may be another one.
+            schema = Value::object([("writeOnly", Value::from(true))]);
+        }
         Input {
             name: Arc::clone(&self.name),
             kind: InputKind::Input,
-            schema: schema_of(&used),
+            schema,
             default,
             place: Place::NOWHERE,
         }
+    }
+
+    /// Returns true if a value was redacted in its trace.
+    pub(super) fn is_redacted(&self) -> bool {
+        self.values.iter().flatten().any(contains_mask)
     }
 
     pub(super) fn reference(&self) -> Reference {

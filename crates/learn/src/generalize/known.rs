@@ -160,6 +160,19 @@ impl KnownAnswers {
         places
     }
 
+    /// Returns the places that have the first of the values in the first trace of `view`.
+    pub(super) fn occurrences(&self, values: &[&Value], view: &PresentCalls) -> Vec<(usize, Path)> {
+        let index = view
+            .present
+            .first()
+            .and_then(|first| self.index.get(*first));
+        let value = values.first().map(|value| value.to_json());
+        let found = index
+            .zip(value)
+            .and_then(|(index, value)| index.get(&value));
+        found.cloned().unwrap_or_default()
+    }
+
     /// Determines if a path depends on the position in a list.
     fn position(&self, step: usize, path: &[Segment], view: &PresentCalls) -> Position {
         let mut only = None;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use planwright_core::path::read_path;
 use planwright_core::plan::{Field, ForEach, Missing, Node, Path, Read, Source, Step};
 use planwright_core::{Object, Place, Value};
+use planwright_engine::run::contains_mask;
 
 use super::arguments::{ArgumentPlace, is_distinctive};
 use super::columns::CallColumn;
@@ -117,11 +118,8 @@ impl Generalizer<'_> {
                 .into_iter()
                 .map(|(key, value)| Field { key, value }),
         );
-        let mut step = Step::call(
-            id,
-            Arc::clone(&column.tool),
-            Node::object(fields, Place::NOWHERE),
-        );
+        let args = Node::object(fields, Place::NOWHERE);
+        let mut step = self.step_of(id, &column.tool, args);
         step.when = condition;
         step.for_each = Some(over_list(references::node(over)));
         self.add_loop_step(step, column);
@@ -206,11 +204,8 @@ impl Generalizer<'_> {
             let value = references::node(references::of_read(Read::part(Source::Item, path)));
             fields.push(Field { key, value });
         }
-        let mut step = Step::call(
-            id,
-            Arc::clone(&column.tool),
-            Node::object(fields, Place::NOWHERE),
-        );
+        let args = Node::object(fields, Place::NOWHERE);
+        let mut step = self.step_of(id, &column.tool, args);
         step.when = condition;
         step.for_each = Some(over_list(references::node(over)));
         self.add_loop_step(step, column);
@@ -295,6 +290,10 @@ fn item_node(rounds: &Rounds, lists: &[Value], name: &str) -> Option<(Node, bool
         for (args, item) in calls.iter().zip(list.as_list()?) {
             pairs.push((args.get(name)?, item));
         }
+    }
+    // A redacted value is none that an item has.
+    if pairs.iter().any(|(value, _)| contains_mask(value)) {
+        return None;
     }
     let (value, item) = *pairs.first()?;
     let mut paths: Vec<Path> = Vec::new();

@@ -1,9 +1,11 @@
 //! The generalization of traces to a plan.
 
 mod arguments;
+mod blocks;
 mod cleaning;
 mod columns;
 mod conditions;
+mod exposure;
 mod finding;
 mod inputs;
 mod known;
@@ -61,21 +63,109 @@ pub fn generalize(traces: &[Trace], catalog: &Catalog) -> LearnedPlan {
     let mut findings = Vec::new();
     let calls: Vec<Vec<TracedCall>> = traces
         .iter()
-        .map(|trace| cleaning::clean(trace, catalog, &mut findings))
+        .map(|trace| cleaning::clean(trace, &mut findings))
         .collect();
+    let context = TraceContext {
+        requests: traces.iter().map(|trace| trace.request.as_deref()).collect(),
+        is_body: false,
+    };
+    let mut found = with_blocks(&calls, &context, findings, catalog);
+    if traces.iter().any(|trace| trace.is_exposed) {
+        exposure::find_constants(&found.steps, &mut found.findings);
+    }
+    let steps = order::ordered(found.steps, catalog);
+    LearnedPlan {
+        plan: Plan {
+            inputs: found.inputs.iter().map(LearnedInput::declaration).collect(),
+            steps,
+            ..Plan::default()
+        },
+        inputs: found.inputs,
+        findings: found.findings,
+        calls,
+    }
+}
+
+/// Maximum number of bodies that are tried as loops in one pass.
+const MAX_BODIES: usize = 16;
+
+/// Maximum number of passes with loops of several calls. Each one leaves out the bodies that no loop of an earlier one repeats.
+const MAX_PASSES: usize = 4;
+
+/// What is known of traces apart from their calls.
+#[derive(Clone, Debug, Default)]
+struct TraceContext<'a> {
+    requests: Vec<Option<&'a str>>,
+    /// True if the traces are the rounds of a loop, which share their data and prove less.
+    is_body: bool,
+}
+
+/// Generalizes calls whose repeated sequences are loops, unless nothing says what they are repeated for.
+fn with_blocks(
+    calls: &[Vec<TracedCall>],
+    context: &TraceContext<'_>,
+    findings: Vec<Finding>,
+    catalog: &Catalog,
+) -> Generalization {
+    let mut rejected = HashSet::new();
+    for _ in 0..MAX_PASSES {
+        let mut folded = calls.to_vec();
+        let mut blocks: Vec<blocks::Block> = Vec::new();
+        let mut tried = rejected.clone();
+        while tried.len() < rejected.len() + MAX_BODIES
+            && let Some(body) = blocks::repeated(&folded, &tried)
+        {
+            tried.insert(body.clone());
+            // The rounds of a block are no part of another one.
+            let is_nested = body
+                .iter()
+                .any(|tool| blocks.iter().any(|block| block.name == *tool));
+            if is_nested {
+                continue;
+            }
+            if let Some((calls, block)) = blocks::fold(&folded, &body, catalog) {
+                folded = calls;
+                blocks.push(block);
+            }
+        }
+        let found = generalize_calls(&folded, context.clone(), findings.clone(), blocks);
+        if found.unlooped.is_empty() {
+            return found;
+        }
+        rejected.extend(found.unlooped);
+    }
+    generalize_calls(calls, context.clone(), findings, Vec::new())
+}
+
+/// The result of a generalization, before the order of the steps.
+struct Generalization {
+    steps: Vec<Step>,
+    inputs: Vec<LearnedInput>,
+    findings: Vec<Finding>,
+    known: KnownAnswers,
+    /// The bodies that no loop repeats.
+    unlooped: Vec<Vec<Arc<str>>>,
+}
+
+fn generalize_calls(
+    calls: &[Vec<TracedCall>],
+    context: TraceContext<'_>,
+    findings: Vec<Finding>,
+    blocks: Vec<blocks::Block>,
+) -> Generalization {
     let mut generalizer = Generalizer {
-        requests: traces
-            .iter()
-            .map(|trace| trace.request.as_deref())
-            .collect(),
-        known: KnownAnswers::new(traces.len()),
+        requests: context.requests,
+        is_body: context.is_body,
+        known: KnownAnswers::new(calls.len()),
         inputs: Vec::new(),
         origins: Vec::new(),
         findings,
         steps: Vec::new(),
-        calls: &calls,
+        calls,
+        blocks,
+        unlooped: Vec::new(),
     };
-    for column in columns::align(&calls) {
+    for column in columns::align(calls) {
         generalizer.add_column(&column);
     }
     // A repetition of a trace, such as that in the log of a later request, tells nothing more.
@@ -83,24 +173,36 @@ pub fn generalize(traces: &[Trace], catalog: &Catalog) -> LearnedPlan {
     if is_single && !generalizer.steps.is_empty() {
         generalizer.find_single_trace("all calls are");
     }
-    let steps = order::ordered(generalizer.steps, catalog);
-    let inputs = generalizer.inputs;
-    let findings = generalizer.findings;
-    LearnedPlan {
-        plan: Plan {
-            inputs: inputs.iter().map(LearnedInput::declaration).collect(),
-            steps,
-            ..Plan::default()
-        },
+    let Generalizer {
+        mut findings,
+        steps,
+        inputs,
+        known,
+        blocks,
+        unlooped,
+        ..
+    } = generalizer;
+    for block in blocks {
+        for finding in block.findings {
+            if !findings.contains(&finding) {
+                findings.push(finding);
+            }
+        }
+    }
+    Generalization {
+        steps,
         inputs,
         findings,
-        calls,
+        known,
+        unlooped,
     }
 }
 
 /// The state of a generalization.
 struct Generalizer<'a> {
     requests: Vec<Option<&'a str>>,
+    /// True if the traces are the rounds of a loop.
+    is_body: bool,
     known: KnownAnswers,
     inputs: Vec<LearnedInput>,
     /// The values whose origin is decided.
@@ -108,6 +210,9 @@ struct Generalizer<'a> {
     findings: Vec<Finding>,
     steps: Vec<Step>,
     calls: &'a [Vec<TracedCall>],
+    /// The bodies of several calls, which are like tools.
+    blocks: Vec<blocks::Block>,
+    unlooped: Vec<Vec<Arc<str>>>,
 }
 
 /// Values whose origin is decided: later occurrences have the same one.
@@ -126,8 +231,16 @@ impl<'a> Generalizer<'a> {
         let condition = if is_optional {
             match self.condition(column) {
                 Some(condition) => {
+                    // A condition that one trace alone decides may agree by chance.
                     if present.len() == 1 {
                         self.find_single_trace(&format!("the calls of `{}` are", column.tool));
+                    } else if present.len() + 1 == self.calls.len() {
+                        let message = format!(
+                            "the calls of `{}` are absent in a single trace, which does not prove their condition",
+                            column.tool
+                        );
+                        self.findings
+                            .push(Finding::new(FindingKind::SingleTrace, message));
                     }
                     Some(condition)
                 }
@@ -139,6 +252,13 @@ impl<'a> Generalizer<'a> {
         };
         let count = column.count();
         if count != Some(1) && self.add_loop(column, condition.clone()) {
+            return;
+        }
+        if count.is_some()
+            && let Some(block) = self.blocks.iter().find(|block| block.name == column.tool)
+        {
+            // Single calls say the same with less.
+            self.unlooped.push(block.body.clone());
             return;
         }
         match count {
@@ -166,11 +286,19 @@ impl<'a> Generalizer<'a> {
             argument: "",
         };
         let args = self.object(&at, &args);
-        let mut step = Step::call(id.clone(), Arc::clone(&column.tool), args);
+        let mut step = self.step_of(id, &column.tool, args);
         step.when = condition;
         self.add_step(step, column, |calls| {
             calls.first()?.answer.output().cloned()
         });
+    }
+
+    /// Returns the step that calls a tool or runs a block.
+    fn step_of(&self, id: StepId, tool: &Arc<str>, args: Node) -> Step {
+        match self.blocks.iter().find(|block| block.name == *tool) {
+            Some(block) => block.step(id, args),
+            None => Step::call(id, Arc::clone(tool), args),
+        }
     }
 
     /// Adds a step, whose answer in each trace is `answer` of its calls.
@@ -270,6 +398,11 @@ impl<'a> Generalizer<'a> {
             values: all.clone(),
         };
         let reference = input.reference();
+        if input.is_redacted() {
+            let message = format!("`{}` was redacted, so it is an input", input.name);
+            let finding = Finding::new(FindingKind::RedactedValue, message);
+            self.findings.push(finding.at(step.as_str(), None));
+        }
         self.inputs.push(input);
         self.origins.push(Origin {
             values: all,

@@ -3,34 +3,16 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use planwright_core::plan::{Name, Node, Source, Step};
+use planwright_core::plan::{Action, Name, Node, PlanTarget, Source, Step};
 use planwright_core::{Catalog, Place, ServerName, StepId};
 
 use crate::trace::find_tool;
-
-/// Returns true if the catalog says that a tool only reads. The word of an untrusted server does not count.
-pub(super) fn is_read_only(catalog: &Catalog, tool: &str) -> bool {
-    find_tool(catalog, tool).is_some_and(|tool| tool.merely_reads())
-}
 
 /// Returns the steps with the order that their effects require: a call that changes something comes after all earlier ones of its server
 /// and after all earlier changes, and a call that reads comes after the earlier changes of its server. A call that is repeated with the same
 /// arguments comes after the earlier one, whose answer may be another one.
 pub(super) fn ordered(mut steps: Vec<Step>, catalog: &Catalog) -> Vec<Step> {
-    struct Effects {
-        changes: bool,
-        server: Option<ServerName>,
-    }
-    let effects: Vec<Effects> = steps
-        .iter()
-        .map(|step| {
-            let tool = step.tool().and_then(|name| find_tool(catalog, &name.text));
-            Effects {
-                changes: !tool.as_ref().is_some_and(|tool| tool.merely_reads()),
-                server: tool.map(|tool| tool.server.clone()),
-            }
-        })
-        .collect();
+    let effects: Vec<Effects> = steps.iter().map(|step| effects_of(step, catalog)).collect();
     let calls: Vec<_> = steps
         .iter()
         .map(|step| {
@@ -55,7 +37,9 @@ pub(super) fn ordered(mut steps: Vec<Step>, catalog: &Catalog) -> Vec<Step> {
         };
         // The nearest ones first, since they wait for those before them.
         for (earlier, other) in effects.iter().enumerate().take(index).rev() {
-            let same_server = own.server.is_none() || own.server == other.server;
+            // A tool without a known server may be of any.
+            let is_unknown = own.server.is_none() || other.server.is_none();
+            let same_server = is_unknown || own.server == other.server;
             let is_ordered = (own.changes && other.changes)
                 || ((own.changes || other.changes) && same_server)
                 || calls.get(earlier) == calls.get(index);
@@ -79,6 +63,37 @@ pub(super) fn ordered(mut steps: Vec<Step>, catalog: &Catalog) -> Vec<Step> {
         before.push(waits);
     }
     steps
+}
+
+struct Effects {
+    changes: bool,
+    server: Option<ServerName>,
+}
+
+/// Returns the effects of a step: of its tool, or of all tools of its inner plan.
+fn effects_of(step: &Step, catalog: &Catalog) -> Effects {
+    if let Action::Plan(call) = &step.action
+        && let PlanTarget::Inline(plan) = &call.target
+    {
+        let mut inner = plan.steps.iter().map(|step| effects_of(step, catalog));
+        let Some(first) = inner.next() else {
+            return Effects {
+                changes: false,
+                server: None,
+            };
+        };
+        return inner.fold(first, |all, one| Effects {
+            changes: all.changes || one.changes,
+            server: all
+                .server
+                .filter(|server| Some(server) == one.server.as_ref()),
+        });
+    }
+    let tool = step.tool().and_then(|name| find_tool(catalog, &name.text));
+    Effects {
+        changes: !tool.as_ref().is_some_and(|tool| tool.merely_reads()),
+        server: tool.map(|tool| tool.server.clone()),
+    }
 }
 
 /// Returns the steps whose data a step reads.

@@ -39,6 +39,24 @@ pub(super) fn of_place(id: &StepId, place: &PlaceInAnswer) -> Option<Reference> 
     of_expression(&format!("{list}.filter(each, size({list}) == 1)[0]{rest}"))
 }
 
+/// Returns the text of a reference between its braces.
+pub(super) fn inside(reference: &Reference) -> Option<&str> {
+    reference.text.strip_prefix("${")?.strip_suffix('}')
+}
+
+/// Returns the reference to the value that several expressions have in common. The plan fails if they differ, rather than choose one.
+pub(super) fn of_agreeing(texts: &[String]) -> Option<Reference> {
+    let (first, others) = texts.split_first()?;
+    if others.is_empty() {
+        return of_expression(first);
+    }
+    let same: Vec<String> = others
+        .iter()
+        .map(|other| format!("{first} == {other}"))
+        .collect();
+    of_expression(&format!("[{first}].filter(same, {})[0]", same.join(" && ")))
+}
+
 /// Returns the node of a reference.
 pub(super) fn node(reference: Reference) -> Node {
     Node::reference(reference)

@@ -5,12 +5,14 @@ mod conversation;
 mod openai;
 mod otel;
 mod run;
+mod session;
 
 use planwright_core::Value;
 
 use crate::trace::Trace;
 
 pub use run::trace_of_run;
+pub use session::{SessionCall, trace_of_session};
 
 /// The mark in the first line of an exported run.
 const RUN_EXPORT: &str = "planwright.run-export/";

@@ -126,7 +126,7 @@ fn kinds(traces: &[Trace]) -> (LearnedPlan, Vec<FindingKind>) {
 }
 
 #[test]
-fn a_value_in_several_places_is_an_input() {
+fn a_value_in_several_places_is_read_where_they_agree() {
     let (learned, found) = kinds(&[
         trace(&[
             ("find", "{}", r#"{"owner": "ab-771", "editor": "ab-771"}"#),
@@ -137,9 +137,334 @@ fn a_value_in_several_places_is_an_input() {
             ("change", r#"{"user": "ab-204"}"#, "1"),
         ]),
     ]);
-    assert_eq!(found, [FindingKind::AmbiguousReference]);
+    assert_eq!(found, [FindingKind::AgreeingReferences]);
+    assert!(!learned.is_complete() && learned.inputs.is_empty());
+    assert!(
+        text(&learned).contains("${[find.owner].filter(same, find.owner == find.editor)[0]}"),
+        "{}",
+        text(&learned)
+    );
+    // Nothing proves that the place of a single trace is the right one.
+    let (learned, found) = kinds(&[trace(&[
+        ("find", "{}", r#"{"owner": "ab-771", "editor": "ab-771"}"#),
+        ("change", r#"{"user": "ab-771"}"#, "1"),
+    ])]);
+    assert_eq!(
+        found,
+        [FindingKind::AmbiguousReference, FindingKind::SingleTrace]
+    );
     assert_eq!(&*learned.inputs[0].name, "user");
-    assert!(learned.is_complete());
+}
+
+/// Returns a trace with a request.
+fn asked(request: &str, calls: &[(&str, &str, &str)]) -> Trace {
+    Trace {
+        request: Some(request.to_owned()),
+        ..trace(calls)
+    }
+}
+
+#[test]
+fn an_item_is_selected_by_words_that_all_requests_say() {
+    let order = |keyboard: &str, lamp: &str| {
+        format!(
+            r#"{{"items": [{{"id": "{lamp}", "name": "Desk Lamp", "options": {{"color": "black"}}}},
+                {{"id": "{keyboard}", "name": "Mechanical Keyboard", "options": {{"color": "black"}}}}]}}"#
+        )
+    };
+    let session = |keyboard: &str, lamp: &str| {
+        asked(
+            "Return the mechanical keyboard, the black one.",
+            &[
+                ("find", "{}", &order(keyboard, lamp)),
+                ("change", &format!(r#"{{"item": "{keyboard}"}}"#), "1"),
+            ],
+        )
+    };
+    let traces = vec![
+        session("1151293680", "4202497723"),
+        session("9408160950", "4602305039"),
+    ];
+    insta::assert_snapshot!(learned(traces, &["find", "change"]));
+}
+
+#[test]
+fn the_values_of_objects_with_data_as_keys_are_items() {
+    let session = |one: &str, other: &str, brand: &str| {
+        let answer = format!(
+            r#"{{"cards": {{"card_{one}": {{"id": "card_{one}", "brand": "visa"}}, "card_{other}": {{"id": "card_{other}", "brand": "{brand}"}}}}}}"#
+        );
+        asked(
+            "Pay with the visa card.",
+            &[
+                ("find", "{}", &answer),
+                ("change", &format!(r#"{{"card": "card_{one}"}}"#), "1"),
+            ],
+        )
+    };
+    let (plan, found) = kinds(&[
+        session("4421", "5530", "amex"),
+        session("7710", "1203", "jcb"),
+    ]);
+    assert_eq!(found, []);
+    assert!(
+        text(&plan).contains("find.cards.values().filter(each, each.brand == "),
+        "{}",
+        text(&plan)
+    );
+    // Two of them have the brand in one trace.
+    let (plan, found) = kinds(&[
+        session("4421", "5530", "visa"),
+        session("7710", "1203", "jcb"),
+    ]);
+    assert_eq!(found, [FindingKind::UnknownOrigin]);
+    assert_eq!(plan.inputs.len(), 1);
+}
+
+#[test]
+fn an_end_of_a_list_is_an_input() {
+    // The cheapest offer is the first one of each list, and would not be in a list of another order.
+    let session = |first: usize, length: usize| {
+        let offers: Vec<String> = (first..first + length)
+            .map(|id| format!(r#"{{"id": "ab-{id}", "price": {id}}}"#))
+            .collect();
+        trace(&[
+            (
+                "find",
+                "{}",
+                &format!(r#"{{"offers": [{}]}}"#, offers.join(", ")),
+            ),
+            ("change", &format!(r#"{{"offer": "ab-{first}"}}"#), "1"),
+        ])
+    };
+    let (learned, found) = kinds(&[session(100, 3), session(200, 5), session(300, 4)]);
+    assert_eq!(found, [FindingKind::PositionalReference]);
+    assert_eq!(&*learned.inputs[0].name, "offer");
+}
+
+#[test]
+fn short_numbers_need_three_different_values() {
+    let session = |count: u32| {
+        trace(&[
+            ("find", "{}", &format!(r#"{{"stock": {count}}}"#)),
+            ("change", &format!(r#"{{"count": {count}}}"#), "1"),
+        ])
+    };
+    let (learned, _) = kinds(&[session(12), session(15)]);
+    assert_eq!(learned.inputs.len(), 1);
+    let (learned, _) = kinds(&[session(12), session(15), session(31)]);
+    assert_eq!(learned.inputs.len(), 0);
+    // In several places they are an input, however many traces agree.
+    let session = |count: u32| {
+        trace(&[
+            (
+                "find",
+                "{}",
+                &format!(r#"{{"stock": {count}, "day": {count}}}"#),
+            ),
+            ("change", &format!(r#"{{"count": {count}}}"#), "1"),
+        ])
+    };
+    let (learned, found) = kinds(&[session(12), session(15), session(31)]);
+    assert_eq!(found, [FindingKind::AmbiguousReference]);
+    assert_eq!(learned.inputs.len(), 1);
+}
+
+#[test]
+fn redacted_values_are_inputs_that_are_undecided() {
+    let session = |user: &str, token: &str| {
+        trace(&[
+            (
+                "find",
+                &format!(r#"{{"user": "{user}", "pin": "[redacted]"}}"#),
+                &format!(r#"{{"token": "{token}"}}"#),
+            ),
+            ("change", r#"{"header": "Bearer [redacted]"}"#, "1"),
+        ])
+    };
+    // The mask of an answer is not the origin of that of an argument.
+    for traces in [
+        vec![session("ab-1001", "[redacted]"), session("ab-1002", "[redacted]")],
+        vec![session("ab-1001", "[redacted]")],
+    ] {
+        let (learned, found) = kinds(&traces);
+        assert!(!learned.is_complete());
+        let count = found.iter().filter(|kind| **kind == FindingKind::RedactedValue);
+        assert_eq!(count.count(), 2, "{found:?}");
+        for name in ["pin", "header"] {
+            let input = learned.plan.inputs.iter().find(|input| &*input.name == name);
+            let input = input.unwrap();
+            assert_eq!(input.default, None);
+            assert_eq!(input.schema.to_json(), r#"{"writeOnly":true}"#);
+        }
+    }
+    // In a loop as well.
+    let session = |first: usize, count: usize| {
+        let mut calls = vec![("find", "{}".to_owned(), r#"{"n": 1}"#.to_owned())];
+        for id in first..first + count {
+            let args = format!(r#"{{"user": "ab-{id}", "pin": "[redacted]"}}"#);
+            calls.push(("change", args, "1".to_owned()));
+        }
+        let calls: Vec<(&str, &str, &str)> = calls
+            .iter()
+            .map(|(tool, args, answer)| (*tool, &**args, &**answer))
+            .collect();
+        trace(&calls)
+    };
+    let (learned, found) = kinds(&[session(1001, 2), session(2001, 3)]);
+    assert!(found.contains(&FindingKind::RedactedValue), "{found:?}");
+    assert!(!learned.is_complete());
+}
+
+#[test]
+fn constants_after_untrusted_data_are_undecided() {
+    let session = |order: &str| {
+        trace(&[
+            ("find", "{}", &format!(r#"{{"id": "{order}"}}"#)),
+            (
+                "change",
+                &format!(r#"{{"order": "{order}", "to": "acct-99"}}"#),
+                "1",
+            ),
+        ])
+    };
+    let mut traces = [session("ab-1001"), session("ab-2002")];
+    assert_eq!(kinds(&traces).1, []);
+    traces[1].is_exposed = true;
+    assert_eq!(kinds(&traces).1, [FindingKind::UntrustedConstant]);
+}
+
+#[test]
+fn a_condition_that_one_absence_proves_is_undecided() {
+    let session = |due: bool| {
+        let answer = format!(r#"{{"due": {due}}}"#);
+        let calls = [("find", "{}", &*answer), ("change", "{}", "1")];
+        trace(if due { &calls[..] } else { &calls[..1] })
+    };
+    let (learned, found) = kinds(&[session(true), session(true), session(false)]);
+    assert_eq!(found, [FindingKind::SingleTrace]);
+    assert!(learned.plan.steps[1].when.is_some());
+    let all = [session(true), session(true), session(false), session(false)];
+    assert_eq!(kinds(&all).1, []);
+}
+
+#[test]
+fn a_failed_read_with_other_arguments_is_undecided() {
+    let session = |id: &str| {
+        let mut trace = trace(&[
+            ("find", r#"{"kind": "direct"}"#, "1"),
+            (
+                "find",
+                r#"{"kind": "one_stop"}"#,
+                &format!(r#"{{"id": "{id}"}}"#),
+            ),
+            ("change", &format!(r#"{{"id": "{id}"}}"#), "1"),
+        ]);
+        trace.calls[0].answer = TraceAnswer::Failed("none".to_owned());
+        trace
+    };
+    let (learned, found) = kinds(&[session("ab-1001"), session("ab-2002")]);
+    assert_eq!(found, [FindingKind::FailedCall; 2]);
+    assert!(!learned.is_complete());
+}
+
+#[test]
+fn the_search_for_loops_of_several_calls_is_bounded() {
+    // Pairs of tools in turn, each pair once more: all of them are bodies that no loop repeats.
+    let names: Vec<String> = (0..200).map(|number| format!("tool_{number}")).collect();
+    let mut calls = Vec::new();
+    for pair in names.chunks(2) {
+        for _ in 0..2 {
+            for name in pair {
+                calls.push((&**name, r#"{"a": "x"}"#, "1"));
+            }
+        }
+    }
+    let (learned, _) = kinds(&[trace(&calls)]);
+    assert_eq!(learned.calls[0].len(), calls.len());
+    assert!(!learned.is_complete());
+}
+
+#[test]
+fn a_limit_that_all_requests_say_becomes_a_condition() {
+    let session = |price: u32| {
+        let answer = format!(r#"{{"price": {price}}}"#);
+        let calls = [
+            ("find", "{}", &*answer),
+            ("change", r#"{"note": "dear"}"#, "1"),
+        ];
+        let made = if price > 100 { &calls[..] } else { &calls[..1] };
+        asked("Mark it if it costs more than 100 EUR.", made)
+    };
+    // Each number of the answers may be on the right side by chance.
+    let (learned, found) = kinds(&[session(120), session(80), session(400), session(20)]);
+    assert_eq!(found, [FindingKind::PossibleLimit]);
+    assert!(!learned.is_complete());
+    assert!(
+        text(&learned).contains("[find.price > 100].filter(same, find.price != 100)[0]"),
+        "{}",
+        text(&learned)
+    );
+    // A single trace on one side may be there by chance.
+    let (_, found) = kinds(&[session(120), session(80), session(20)]);
+    assert_eq!(found, [FindingKind::OptionalCall]);
+}
+
+/// A session over items: for each of them `get_more` and `change`, one after the other.
+fn interleaved(first: usize, count: usize) -> Trace {
+    let ids: Vec<usize> = (first..first + count).collect();
+    let items: Vec<String> = ids
+        .iter()
+        .map(|id| format!(r#"{{"id": "ab-{id}"}}"#))
+        .collect();
+    let mut calls = vec![(
+        "find",
+        "{}".to_owned(),
+        format!(r#"{{"items": [{}]}}"#, items.join(", ")),
+    )];
+    for id in ids {
+        calls.push((
+            "get_more",
+            format!(r#"{{"id": "ab-{id}"}}"#),
+            format!(r#"{{"owner": "user-{}"}}"#, id * 7),
+        ));
+        calls.push((
+            "change",
+            format!(
+                r#"{{"id": "ab-{id}", "owner": "user-{}", "state": "closed"}}"#,
+                id * 7
+            ),
+            "1".to_owned(),
+        ));
+    }
+    let calls: Vec<(&str, &str, &str)> = calls
+        .iter()
+        .map(|(tool, args, answer)| (*tool, &**args, &**answer))
+        .collect();
+    trace(&calls)
+}
+
+#[test]
+fn calls_in_turn_become_a_loop_with_several_steps() {
+    let (plan, found) = kinds(&[interleaved(100, 3), interleaved(200, 2)]);
+    assert_eq!(found, []);
+    assert_eq!(plan.plan.steps.len(), 2);
+    let native = planwright_dialects::by_name("native").unwrap();
+    let (printed, losses) = native.print(&plan.plan);
+    insta::assert_snapshot!(printed.unwrap_or_else(|| panic!("{losses:?}")));
+    // The number is the same, and there is a list for it.
+    let (plan, found) = kinds(&[interleaved(100, 3), interleaved(200, 3)]);
+    assert_eq!(found, []);
+    assert_eq!(plan.plan.steps.len(), 2);
+    // Nothing says what the calls are repeated for, so there is no loop.
+    let without_list = |first| {
+        let mut trace = interleaved(first, 2);
+        trace.calls.remove(0);
+        trace
+    };
+    let (plan, _) = kinds(&[without_list(100), without_list(200)]);
+    assert_eq!(plan.plan.steps.len(), 4);
+    assert!(plan.plan.steps.iter().all(|step| step.for_each.is_none()));
 }
 
 #[test]
@@ -225,6 +550,7 @@ fn contradictory_traces_leave_calls_out() {
         with(r#"{"open": true}"#),
         without(r#"{"open": false}"#),
         with(r#"{"open": true}"#),
+        without(r#"{"open": false}"#),
     ]);
     assert_eq!(found, []);
     assert!(learned.plan.steps[1].when.is_some());

@@ -105,3 +105,27 @@ fn spans_are_ordered_by_their_start() {
     );
     assert_eq!(traces[0].ended_unix_ms, Some(1_763_700_000_099));
 }
+
+#[test]
+fn an_answer_before_the_next_call_of_a_session_begins_a_round() {
+    use std::time::{Duration, SystemTime};
+
+    use planwright_core::Value;
+    use planwright_learn::TraceAnswer;
+    use planwright_learn::reader::{SessionCall, trace_of_session};
+
+    let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+    let call = |(began, ended)| SessionCall {
+        is_exposed: false,
+        tool: "shop.find".into(),
+        args: Value::empty_object(),
+        answer: TraceAnswer::Missing,
+        began: at(began),
+        ended: at(ended),
+    };
+    // The first two are in flight together; the third may read the answer of the second, and the fourth that of the third.
+    let trace = trace_of_session("one", [(0, 9), (1, 3), (3, 5), (6, 7)].map(call));
+    let rounds: Vec<usize> = trace.calls.iter().map(|call| call.round).collect();
+    assert_eq!(rounds, [0, 0, 1, 2]);
+    assert_eq!(trace.ended_unix_ms, Some(9000));
+}

@@ -70,14 +70,16 @@ pub trait Host: Send + Sync + 'static {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    /// Notes the result of a tool that a client called in passthrough mode, before the client gets it.
+    /// Notes the result of a tool that a client called in passthrough mode, before the client gets it. The call took `duration`.
     fn note_result(
         &self,
         client: &GatewayClient,
         tool: &Tool,
+        arguments: &Value,
+        duration: Duration,
         result: &Result<Value, UpstreamError>,
     ) {
-        let _ = (client, tool, result);
+        let _ = (client, tool, arguments, duration, result);
     }
 
     /// Notes that a client gets a resource, a prompt or a completion of a server in passthrough mode, or the error.

@@ -272,13 +272,17 @@ impl PlanHost {
             meter: WrittenMeter::default(),
             ..self.settings.options.clone()
         };
-        // Servers that came later have secrets of their own.
+        self.add_upstream_secrets(&mut options.secrets);
+        Ok(options)
+    }
+
+    /// Adds the secrets of servers: those that came later have secrets of their own.
+    pub(crate) fn add_upstream_secrets(&self, secrets: &mut Vec<Arc<str>>) {
         for secret in self.upstreams.secrets() {
-            if !options.secrets.contains(&secret) {
-                options.secrets.push(secret);
+            if !secrets.contains(&secret) {
+                secrets.push(secret);
             }
         }
-        Ok(options)
     }
 
     /// Launches and tracks a run that began at `began`, over the tools that its plan was checked with.

@@ -227,25 +227,28 @@ impl PlanHost {
             .0
             .tools()
             .any(|own| own.server == tool.server);
+        let began = (self.settings.now)();
         if is_own {
             let tool_call = ToolCall {
                 context: CallContext::new("call", random_id()),
                 clock: CallClock::default(),
-                args: arguments,
-                tool,
+                args: arguments.clone(),
+                tool: Arc::clone(&tool),
             };
             let answered = self.settings.own.1.call(tool_call).await;
-            return Ok(match answered {
+            let result = Ok(match answered {
                 Ok(output) => answer::tool_result(output),
                 Err(error) => {
                     self.note_unknown_answer(&call.client);
                     answer::refusal_response(&error.message)
                 }
             });
+            self.record_call(&call.client, &tool, &arguments, began, &result);
+            return result;
         }
         let mut params = vec![
             ("name", Value::Text(Arc::clone(&tool.name))),
-            ("arguments", arguments),
+            ("arguments", arguments.clone()),
         ];
         if let Some(token) = &call.progress_token {
             let meta = Value::object([("progressToken", token.clone())]);
@@ -256,6 +259,7 @@ impl PlanHost {
         let result =
             request_until_complete(&self.upstreams, &tool.server, "tools/call", params, caller)
                 .await;
+        self.record_call(&call.client, &tool, &arguments, began, &result);
         self.note_result_of(&call.client, &tool, &result);
         result
     }

@@ -1,6 +1,7 @@
 //! The gateway's own tools: one table of their names, modes, definitions and handlers.
 
 pub(crate) mod arguments;
+pub(crate) mod call_records;
 mod find;
 pub(crate) mod snapshot;
 mod table;

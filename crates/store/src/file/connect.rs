@@ -115,6 +115,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/layout_5.sql"),
     include_str!("migrations/layout_6.sql"),
     include_str!("migrations/layout_7.sql"),
+    include_str!("migrations/layout_8.sql"),
 ];
 
 /// Returns true if the file has the newest layout.

@@ -36,27 +36,32 @@ pub struct PruneReport {
     pub in_use: Vec<RunId>,
     /// The number of deleted large values. A dry run does not count those that several of the runs share.
     pub values: usize,
+    /// The number of deleted calls that clients made without a plan.
+    pub calls: usize,
     /// The approximate number of freed bytes.
     pub bytes: u64,
 }
 
 impl Store {
-    /// Deletes runs and their decisions, and the recorded answers of tools that no remaining run is old enough to have called, and
-    /// returns the space to the disk. `holder` leases each run meanwhile.
+    /// Deletes runs and their decisions, calls without a plan of the same age, and the recorded answers of tools that no remaining run is old
+    /// enough to have called, and returns the space to the disk. The number of newest runs to retain is none of calls. `holder` leases each
+    /// run meanwhile.
     ///
     /// # Errors
     ///
     /// [`StoreError::File`]. Runs that were deleted before the error stay deleted.
     pub fn prune(&self, prune: &Prune, holder: &LeaseHolder) -> Result<PruneReport, StoreError> {
         let ids = self.read(|session| candidates(session, prune))?;
-        let pruned = self.delete_runs(ids, prune, holder)?;
+        let mut pruned = self.delete_runs(ids, prune, holder)?;
+        pruned.calls = self.prune_calls(prune.before, prune.dry_run)?;
         if !prune.dry_run {
             self.prune_answers(prune.before)?;
         }
         Ok(pruned)
     }
 
-    /// Deletes the oldest of the runs that [`Store::prune`] would delete, until the store has at most `max_bytes` or none is left.
+    /// Deletes the oldest calls without a plan that [`Store::prune`] would delete, then the oldest such runs, until the store has at most
+    /// `max_bytes` or none is left. A run can be resumed or undone, so it outlives the records of calls.
     ///
     /// # Errors
     ///
@@ -70,6 +75,14 @@ impl Store {
         let mut all = PruneReport::default();
         if self.used_bytes()? <= max_bytes {
             return Ok(all);
+        }
+        while max_bytes < self.used_bytes()? {
+            let calls = self.prune_oldest_calls(prune.before)?;
+            if calls == 0 {
+                break;
+            }
+            all.calls += calls;
+            self.free_space()?;
         }
         let mut ids = self.read(|session| candidates(session, prune))?;
         while !ids.is_empty() && max_bytes < self.used_bytes()? {

@@ -35,6 +35,15 @@ impl Scene {
     }
 
     pub(super) fn governed(config: &str, change: impl FnOnce(&mut GatewaySettings)) -> Self {
+        Self::before(ServersConfig::default(), config, change)
+    }
+
+    /// A host before servers that are not started.
+    pub(super) fn before(
+        servers: ServersConfig,
+        config: &str,
+        change: impl FnOnce(&mut GatewaySettings),
+    ) -> Self {
         let source = ConfigSource::read(Origin::User, "planwright.toml", config).unwrap();
         let script = Value::from(json!({"tools": {
             "echo": {"approval": false, "echo": true},
@@ -58,7 +67,7 @@ impl Scene {
         settings.own = (catalog, backends);
         settings.store = Some(store.clone());
         change(&mut settings);
-        let upstreams = Upstreams::new(ServersConfig::default(), ConnectOptions::default());
+        let upstreams = Upstreams::new(servers, ConnectOptions::default());
         Self {
             host: PlanHost::new(settings, upstreams),
             store,

@@ -21,6 +21,7 @@ mod page;
 mod pins;
 mod planning;
 mod pushing;
+mod recorded;
 mod reload;
 #[cfg(unix)]
 mod replica_faults;

@@ -9,6 +9,7 @@ use rmcp::model::{
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ReadResourceRequestParams,
     ReadResourceResponse,
 };
+use tokio::time::Instant;
 
 use super::forwarding::{params, pass_request, with_name, with_state, write};
 use super::gateway_handler::{Context, GatewayHandler};
@@ -157,14 +158,20 @@ impl GatewayHandler {
                 let (consent_caller, tool) = (Arc::clone(&caller), offer.item);
                 if !is_agreed {
                     Arc::clone(&host)
-                        .consent(asker.clone(), tool.clone(), arguments, consent_caller)
+                        .consent(
+                            asker.clone(),
+                            tool.clone(),
+                            arguments.clone(),
+                            consent_caller,
+                        )
                         .await?;
                 }
                 let server = offer.server;
                 let client = asker.clone();
+                let began = Instant::now();
                 let result =
                     pass_request(&upstreams, server, "tools/call", params, asker, caller).await;
-                host.note_result(&client, &tool, &result);
+                host.note_result(&client, &tool, &arguments, began.elapsed(), &result);
                 result
             })
         })

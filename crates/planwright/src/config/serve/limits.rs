@@ -63,6 +63,10 @@ pub(in crate::config) struct ServeTable {
     /// Maximum number of tokens of the tool list in a description. A model has to search longer lists.
     #[cfg_attr(test, schemars(with = "u64"))]
     listing_tokens: Option<Spanned<u64>>,
+    /// True to store records of the calls that clients make without a plan, with arguments and answers. `planwright learn --from` reads these
+    /// records. Only the user's own file can switch them on.
+    #[cfg_attr(test, schemars(with = "bool"))]
+    record_calls: Option<Spanned<bool>>,
     /// The issuer of access tokens.
     #[cfg_attr(test, schemars(with = "OAuthTable"))]
     oauth: Option<Spanned<OAuthTable>>,
@@ -99,6 +103,8 @@ pub struct Serve {
     pub task_after: Option<Bound<Duration>>,
     /// Tokens that the list of all tools may take in a description.
     pub listing_tokens: Option<Bound>,
+    /// True if calls without a plan are recorded.
+    pub record_calls: Option<Bound<bool>>,
     /// The issuer of access tokens.
     pub oauth: Option<OAuth>,
     /// The places of settings in the user's own file, by their keys.
@@ -133,6 +139,11 @@ impl Serve {
     pub const TASK_AFTER: Duration = Duration::from_secs(2);
     /// The default maximum number of tokens of the tool list in a description.
     pub const LISTING_TOKENS: u64 = 1000;
+
+    /// Returns true if the calls that clients make without a plan are recorded.
+    pub fn records_calls(&self) -> bool {
+        self.record_calls.as_ref().is_some_and(|bound| bound.limit)
+    }
 
     /// Adds the settings of a file. Only the user's own file decides about access. Of two bounds the lower one applies; a project's bound
     /// is compared with the built-in one, too.
@@ -193,6 +204,9 @@ impl Serve {
         let (known, value) = (&mut self.listing_tokens, &table.listing_tokens);
         let default = Self::LISTING_TOKENS;
         lower(known, source, value.as_ref(), default, |tokens| *tokens);
+        // `false` is lower than `true`, so a project can only switch the records off.
+        let (known, value) = (&mut self.record_calls, &table.record_calls);
+        lower(known, source, value.as_ref(), false, |records| *records);
         if let Some(value) = &table.rate {
             let rate = value.get_ref().0;
             let gap = |rate: Rate| rate.per / rate.calls.get();
@@ -270,6 +284,8 @@ impl Serve {
         ] {
             list.add(key, bound.as_ref(), Value::from);
         }
+        let records = self.record_calls.as_ref();
+        list.add("serve.record_calls", records, Value::from);
         if let Some(oauth) = &self.oauth {
             oauth.list(list);
         }

@@ -28,6 +28,18 @@ listing_tokens = 1001
             r#"serve.rate = "5999/m" (planwright.toml:7)"#,
         ]
     );
+    // Only the user's own file can switch records on, and a project can switch them off.
+    let off = "[serve]\nrecord_calls = false\n";
+    let on = "[serve]\nrecord_calls = true\n";
+    for (user, project, expected) in [
+        ("", off, "serve.record_calls = false (planwright.toml:2)"),
+        (off, on, "serve.record_calls = false (mine.toml:2)"),
+        (on, "", "serve.record_calls = true (mine.toml:2)"),
+        (on, off, "serve.record_calls = false (planwright.toml:2)"),
+    ] {
+        assert_eq!(effective_settings(user, project), [expected]);
+    }
+    assert_eq!(effective_settings("", on), [""; 0]);
     // The limit of the user's own file bounds the one of a project.
     assert_eq!(
         effective_settings("serve.max_body = '16MiB'", higher)[0],

@@ -1,6 +1,7 @@
 //! The tests that every database passes. `crate::scene` provides a store in the database under test.
 
 mod answers;
+mod calls;
 pub(crate) mod decisions;
 mod durations;
 mod exchange;
