@@ -1,7 +1,7 @@
 //! Constants of agents that had read untrusted data: such data may have chosen them, and a saved plan would make them trusted.
 
-use planwright_core::plan::{Action, Node, NodeKind, PlanTarget, Step, TextPart};
 use planwright_core::Value;
+use planwright_core::plan::{Action, Node, NodeKind, PlanTarget, Step, TextPart};
 
 use super::arguments::{is_distinctive, shown};
 use super::finding::{Finding, FindingKind};
@@ -14,8 +14,8 @@ pub(super) fn find_constants(steps: &[Step], findings: &mut Vec<Finding>) {
                 "`{}` may come from untrusted data that the session had read",
                 shown(constant)
             );
-            let finding = Finding::new(FindingKind::UntrustedConstant, message)
-                .at(step.id.as_str(), None);
+            let finding =
+                Finding::new(FindingKind::UntrustedConstant, message).at(step.id.as_str(), None);
             if !findings.contains(&finding) {
                 findings.push(finding);
             }
@@ -47,7 +47,9 @@ fn each_constant(node: &Node, visit: &mut dyn FnMut(&Value)) {
         }
         NodeKind::List(items) => items.iter().for_each(|item| each_constant(item, visit)),
         NodeKind::Object(fields) => {
-            fields.iter().for_each(|field| each_constant(&field.value, visit));
+            fields
+                .iter()
+                .for_each(|field| each_constant(&field.value, visit));
         }
     }
 }

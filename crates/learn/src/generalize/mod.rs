@@ -66,7 +66,10 @@ pub fn generalize(traces: &[Trace], catalog: &Catalog) -> LearnedPlan {
         .map(|trace| cleaning::clean(trace, &mut findings))
         .collect();
     let context = TraceContext {
-        requests: traces.iter().map(|trace| trace.request.as_deref()).collect(),
+        requests: traces
+            .iter()
+            .map(|trace| trace.request.as_deref())
+            .collect(),
         is_body: false,
     };
     let mut found = with_blocks(&calls, &context, findings, catalog);

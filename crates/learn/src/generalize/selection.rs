@@ -139,7 +139,9 @@ impl Generalizer<'_> {
             return None;
         };
         if count > 1 {
-            let value = values.first().map_or_else(String::new, |value| shown(value));
+            let value = values
+                .first()
+                .map_or_else(String::new, |value| shown(value));
             let message = format!(
                 "`{value}` is that of the selected items of {count} lists; the plan fails where these differ"
             );

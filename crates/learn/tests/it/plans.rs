@@ -284,15 +284,24 @@ fn redacted_values_are_inputs_that_are_undecided() {
     };
     // The mask of an answer is not the origin of that of an argument.
     for traces in [
-        vec![session("ab-1001", "[redacted]"), session("ab-1002", "[redacted]")],
+        vec![
+            session("ab-1001", "[redacted]"),
+            session("ab-1002", "[redacted]"),
+        ],
         vec![session("ab-1001", "[redacted]")],
     ] {
         let (learned, found) = kinds(&traces);
         assert!(!learned.is_complete());
-        let count = found.iter().filter(|kind| **kind == FindingKind::RedactedValue);
+        let count = found
+            .iter()
+            .filter(|kind| **kind == FindingKind::RedactedValue);
         assert_eq!(count.count(), 2, "{found:?}");
         for name in ["pin", "header"] {
-            let input = learned.plan.inputs.iter().find(|input| &*input.name == name);
+            let input = learned
+                .plan
+                .inputs
+                .iter()
+                .find(|input| &*input.name == name);
             let input = input.unwrap();
             assert_eq!(input.default, None);
             assert_eq!(input.schema.to_json(), r#"{"writeOnly":true}"#);

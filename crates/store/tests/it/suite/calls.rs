@@ -43,7 +43,13 @@ fn calls_are_read_by_session_and_pruned_by_age() {
     assert_eq!((sessions[1].began, sessions[1].ended), (at(10), at(13)));
     let sessions = store.call_sessions(None, Some(at(14)), Some(5)).unwrap();
     assert_eq!(sessions.len(), 1);
-    assert_eq!(store.call_sessions(Some("local"), None, None).unwrap().len(), 2);
+    assert_eq!(
+        store
+            .call_sessions(Some("local"), None, None)
+            .unwrap()
+            .len(),
+        2
+    );
     assert_eq!(store.call_sessions(Some("other"), None, None).unwrap(), []);
     // In the order of sending, whichever was recorded first.
     let (found, calls) = store.calls_of_session("aa1").unwrap();
