@@ -1,6 +1,5 @@
 //! `planwright revert RUN`: undoes what a run did; and the revert of a run that failed, if its plan wants one.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use planwright::core::check::{CheckedPlan, Policy};
@@ -55,21 +54,14 @@ pub(crate) async fn revert(
         holder: &store::this_process(),
         is_leased: false,
     };
-    let (mut revert, loaded) = Revert::prepare(&store, request).await?;
-    let format = arguments.output.format;
-    let is_refused = !revert.is_complete() && !arguments.partial;
-    if arguments.dry_run || is_refused || revert.undos.is_empty() {
-        show(&revert, format, printer)?;
-        if arguments.dry_run || !is_refused {
-            return Ok(Exit::Success);
-        }
-        printer.status("not everything can be undone, so nothing was called");
-        printer.hint("`--partial` undoes the rest");
-        return Ok(Exit::Rejected);
+    let mut revert = Revert::prepare(&store, request).await?;
+    if revert.undos.is_empty() {
+        return show_proposal(&revert, arguments, printer);
     }
+    let format = arguments.output.format;
     let telemetry = telemetry::open(&config)?;
     let mut signals = Signals::new()?;
-    let needed: BTreeSet<String> = loaded.tool_names();
+    let needed = revert.tool_names();
     let mut toolbox = tokio::select! {
         toolbox = Toolbox::open(&sources, Some(&needed), ServerUse::Calls, printer) => toolbox?,
         _ = signals.next() => return Ok(Exit::Interrupted),
@@ -83,11 +75,19 @@ pub(crate) async fn revert(
         !is_known || stored.asks(tool)
     };
     toolbox.apply_config_asking(&config, Some(&store), asks, printer)?;
-    let (plan, loaded) = loaded.check(&toolbox.catalog, &policy);
-    let Some(plan) = plan else {
-        let exit = rejected(&loaded, &toolbox, format, printer);
-        toolbox.servers.close().await;
-        return exit;
+    // The check finds undos that are not sound, which the proposal names.
+    let checked = revert.check(&toolbox.catalog, &policy);
+    let (plan, loaded) = match checked {
+        Ok(Some(checked)) if !arguments.dry_run && !is_refused(&revert, arguments) => checked,
+        Ok(_) => {
+            toolbox.servers.close().await;
+            return show_proposal(&revert, arguments, printer);
+        }
+        Err(loaded) => {
+            let exit = rejected(&loaded, &toolbox, format, printer);
+            toolbox.servers.close().await;
+            return exit;
+        }
     };
     if format == RunFormat::Text {
         printer.quote(&described(&revert));
@@ -130,6 +130,28 @@ pub(crate) async fn revert(
         revisions: Vec::new(),
     };
     Box::pin(session.run_and_report(segment, signals)).await
+}
+
+/// Returns true if nothing is called because something cannot be undone.
+fn is_refused(revert: &Revert, arguments: &RevertArguments) -> bool {
+    !revert.is_complete() && !arguments.partial
+}
+
+/// Shows what a revert would do that is not made.
+fn show_proposal(
+    revert: &Revert,
+    arguments: &RevertArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    show(revert, arguments.output.format, printer)?;
+    if arguments.dry_run || !is_refused(revert, arguments) {
+        return Ok(Exit::Success);
+    }
+    printer.status("not everything can be undone, so nothing was called");
+    if !revert.undos.is_empty() {
+        printer.hint("`--partial` undoes the rest");
+    }
+    Ok(Exit::Rejected)
 }
 
 /// Returns the start of the run that reverts.

@@ -11,7 +11,9 @@ use crate::program::{json_report, run_program, stderr};
 const TOOLS: &str = r#"{"tools": {
     "create": {"output_schema": {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]},
                "annotations": {"destructiveHint": false}, "returns": {"id": "e-1"}},
-    "delete": {"approval": true, "returns": "deleted"},
+    "delete": {"input_schema": {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"], "additionalProperties": false},
+               "approval": true, "returns": "deleted"},
+    "post": {"annotations": {"destructiveHint": false}, "returns": "posted"},
     "send": {"annotations": {"destructiveHint": false}, "returns": "sent"},
     "look": {"annotations": {"readOnlyHint": true}, "returns": "seen"},
     "fail": {"fails": {"code": "no", "message": "no"}}
@@ -62,6 +64,41 @@ fn what_would_be_undone_is_said_first() {
             "{arguments:?}"
         );
     }
+}
+
+#[test]
+fn an_unsound_undo_of_the_configuration_is_named_and_the_rest_is_offered() {
+    let folder = folder(
+        r#"{"steps": [{"id": "a", "tool": "create", UNDO}, {"id": "b", "tool": "send", "after": ["a"]}, {"id": "c", "tool": "post", "after": ["b"]}]}"#,
+    );
+    let config = r#"[tools.undo]
+"simulated.send" = "unsend(id=1)"
+"simulated.post" = "delete(number=${output})"
+"#;
+    fs::write(folder.path().join("planwright.toml"), config).unwrap();
+    let report = run(folder.path());
+    let run = report["run"].as_str().unwrap();
+    let unreverted = json!([
+        {"call": "b", "tool": "simulated.send", "reason": "there is no tool `unsend`"},
+        {"call": "c", "tool": "simulated.post", "reason": "the tool `delete` needs the argument `id`"},
+    ]);
+    for (arguments, status) in [
+        (vec!["revert", run, "--dry-run"], 0),
+        (vec!["revert", run], 3),
+    ] {
+        let output = program(folder.path(), &arguments);
+        assert_eq!(output.status.code(), Some(status), "{}", stderr(&output));
+        let shown = json_report(&output);
+        assert_eq!(shown["undos"][0]["step"], "undo_a", "{arguments:?}");
+        assert_eq!(shown["undos"].as_array().map(Vec::len), Some(1));
+        assert_eq!(shown["unreverted"], unreverted, "{arguments:?}");
+    }
+    let partial = ["revert", run, "--partial", "--approve", "all"];
+    let partial = program(folder.path(), &partial);
+    assert_eq!(partial.status.code(), Some(0), "{}", stderr(&partial));
+    let again = json_report(&program(folder.path(), &["revert", run]));
+    assert_eq!(again["undone_before"], 1);
+    assert_eq!(again["unreverted"], unreverted);
 }
 
 #[test]

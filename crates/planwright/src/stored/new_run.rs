@@ -143,6 +143,35 @@ pub fn reverts_of(
     }
 }
 
+/// Exports a run with everything that says what of it is undone: the run that it reverts, and the reverts of both.
+///
+/// # Errors
+///
+/// Those of [`Store::export`].
+pub fn export(store: &Store, selector: &str) -> Result<String, StoredRunError> {
+    let run = store.run(selector)?.id;
+    let mut family = vec![run.clone()];
+    let header = RunV1::from_value(&store.header(run.as_str())?);
+    // A program that uses the store directly writes other headers, and its runs revert nothing.
+    if let Some(reverts) = header.ok().and_then(|header| header.reverts)
+        && store
+            .run(reverts.run.as_str())
+            .is_ok_and(|info| info.id == reverts.run)
+    {
+        family.push(reverts.run);
+    }
+    let mut next = 0;
+    while let Some(run) = family.get(next).cloned() {
+        for (revert, _) in reverts_of(store, &run)?.0 {
+            if !family.contains(&revert) {
+                family.push(revert);
+            }
+        }
+        next += 1;
+    }
+    Ok(store.export_with(run.as_str(), family.get(1..).unwrap_or_default())?)
+}
+
 /// Returns the id of the revert number `number` of `run`. It looks like any other id, so that its first characters suffice to name it.
 fn revert_id(run: &RunId, number: usize) -> Result<RunId, StoredRunError> {
     let digest = Sha256::digest(format!("planwright.revert/1 {run} {number}"));

@@ -299,7 +299,7 @@ impl PlanHost {
             form: client.supports_forms().then(|| Arc::clone(&call.caller)),
             task: client.supports_tasks().then(|| Arc::clone(&questions)),
         };
-        spec.approver = approver::run_approver(&spec.id, self.settings.store.clone(), client_asked);
+        spec.approver = approver::run_approver(self.settings.store.clone(), client_asked);
         // A run that another client resumes stays that of the client that started it.
         let owner = spec.client.get_or_insert_with(|| client.id.as_str().into());
         let owner = ClientId::new(Arc::clone(owner));

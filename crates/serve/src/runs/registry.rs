@@ -273,7 +273,15 @@ impl RunRegistry {
                     });
                 }
             }
-            let summary = Arc::new(run.finish().await);
+            // If the plan wants a failed run to be undone, this takes as long as a person takes to decide about the undos.
+            let summary = tokio::select! {
+                biased;
+                Ok(()) = &mut suspended => {
+                    progress.0.send_replace(RunProgress::Suspended);
+                    return;
+                }
+                summary = run.finish() => Arc::new(summary),
+            };
             if let Some(running) = followed.upgrade() {
                 let ended = RunEnd {
                     at: Instant::now(),

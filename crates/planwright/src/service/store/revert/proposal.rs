@@ -1,13 +1,14 @@
 //! The proposal of a revert: the undos with their arguments, what cannot be undone, and the plan.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use planwright_core::expression::print_path;
+use planwright_core::flow::RecalledLabels;
 use planwright_core::plan::{OnFailure, Segment};
-use planwright_core::{Object, Policy, Tool, ToolName, Value};
+use planwright_core::{Catalog, CheckedPlan, Diagnostic, Object, Policy, Tool, ToolName, Value};
 use planwright_dialects::Dialect as _;
 use planwright_dialects::native::Native;
 use planwright_engine::RunId;
@@ -16,7 +17,7 @@ use planwright_engine::run::{RevertSummary, contains_mask};
 use planwright_store::{LeaseHolder, LeasedRun, Store};
 
 use super::arguments::undo_arguments;
-use super::calls::{MadeCall, RecordedOutcome, made_calls};
+use super::calls::{MadeCall, RecordedOutcome, made_calls, set_steps};
 use super::labels::argument_labels;
 use crate::format::{PlanTextV1, RevertedCallV1, RevertsV1, ToolSourcesV1};
 use crate::loaded_plan::{LoadedPlan, RECALLED};
@@ -66,6 +67,10 @@ pub struct Revert {
     sources: ToolSourcesV1,
     client: Option<String>,
     reverts: RevertsV1,
+    /// The labels of the arguments of the undos.
+    labels: RecalledLabels,
+    /// The largest number of steps of the plan.
+    max_steps: usize,
     /// The leases of the run and of the latest revert, which must not go on meanwhile.
     leases: Vec<LeasedRun>,
 }
@@ -84,6 +89,8 @@ pub struct PlannedUndo {
     pub tool: Arc<str>,
     /// The arguments.
     pub arguments: Value,
+    /// The number of the journal entry with which the call ended.
+    ended: usize,
 }
 
 /// A call that happened, and that nothing undoes.
@@ -96,6 +103,8 @@ pub struct UnrevertedCall {
     pub tool: ToolName,
     /// The reason, if it has an undo, as one clause.
     pub reason: Option<String>,
+    /// The number of the journal entry with which the call ended.
+    ended: usize,
 }
 
 /// A call in doubt.
@@ -111,7 +120,7 @@ pub struct DoubtfulCall {
 }
 
 impl Revert {
-    /// Reads what the run did, and makes the plan that undoes it, which has no steps if there is nothing to undo. Nothing is called.
+    /// Reads what the run did, and computes the undos of its calls. Nothing is called. [`check`](Self::check) makes the plan.
     ///
     /// # Errors
     ///
@@ -119,7 +128,7 @@ impl Revert {
     pub async fn prepare(
         store: &Store,
         request: RevertRequest<'_>,
-    ) -> Result<(Self, LoadedPlan), StoredRunError> {
+    ) -> Result<Self, StoredRunError> {
         let run = store.run(request.run)?.id;
         let mut leases = Vec::new();
         if !request.is_leased {
@@ -145,6 +154,8 @@ impl Revert {
                 run: run.clone(),
                 calls: Vec::new(),
             },
+            labels: RecalledLabels::new(),
+            max_steps: stored.plan.max_steps,
             id,
             run,
             undos: Vec::new(),
@@ -170,13 +181,121 @@ impl Revert {
             steps.zip(undone.iter().copied()),
             request.policy,
         );
-        let results = revert.undos.iter();
+        revert.labels = labels;
+        Ok(revert)
+    }
+
+    /// Returns the names of the tools that undo calls.
+    pub fn tool_names(&self) -> BTreeSet<String> {
+        let tools = self.undos.iter().map(|undo| undo.tool.to_string());
+        tools.collect()
+    }
+
+    /// Checks the plan that undoes the calls; `None` if there is nothing to undo. An undo that is not sound is left out, and its call is
+    /// [one that nothing undoes](Self::unreverted), with the reason.
+    ///
+    /// # Errors
+    ///
+    /// The plan as a whole is not sound.
+    pub fn check(
+        &mut self,
+        catalog: &Catalog,
+        policy: &Policy,
+    ) -> Result<Option<(CheckedPlan, LoadedPlan)>, Box<LoadedPlan>> {
+        loop {
+            if self.undos.is_empty() {
+                return Ok(None);
+            }
+            let (checked, loaded) = self.plan_of(&self.undos).check(catalog, policy);
+            if let Some(checked) = checked {
+                return Ok(Some((checked, loaded)));
+            }
+            if !self.remove_unsound(catalog, policy) {
+                return Err(Box::new(loaded));
+            }
+        }
+    }
+
+    /// Removes the undos that are not sound by themselves. Returns false if there are none.
+    fn remove_unsound(&mut self, catalog: &Catalog, policy: &Policy) -> bool {
+        let undos = std::mem::take(&mut self.undos);
+        let count = undos.len();
+        for undo in undos {
+            let alone = self.plan_of(std::slice::from_ref(&undo));
+            let (checked, loaded) = alone.check(catalog, policy);
+            if checked.is_some() {
+                self.undos.push(undo);
+                continue;
+            }
+            self.reverts.calls.retain(|call| call.step != undo.step);
+            let mut errors = loaded.diagnostics.into_iter().filter(Diagnostic::is_error);
+            let reason = errors.next().map(|error| error.message);
+            self.unreverted.push(UnrevertedCall {
+                at: undo.at,
+                tool: undo.called,
+                reason: Some(reason.unwrap_or_else(|| "its undo is not sound".to_owned())),
+                ended: undo.ended,
+            });
+        }
+        self.unreverted.sort_by_key(|call| call.ended);
+        self.undos.len() < count
+    }
+
+    /// Returns the plan that makes `undos` one after the other. Their arguments are results of the reverted run, so that they keep their labels.
+    fn plan_of(&self, undos: &[PlannedUndo]) -> LoadedPlan {
+        let run = &self.run;
+        let mut before: Option<&str> = None;
+        let steps = undos.iter().map(|undo| {
+            let read = |key: &Arc<str>| {
+                let path = [run.as_str(), &undo.step, key].map(Segment::key);
+                Value::text(format!("${{{RECALLED}{}}}", print_path(&path)))
+            };
+            let fields = undo.arguments.as_object().into_iter().flatten();
+            let args: Object = fields
+                .map(|(key, _)| (Arc::clone(key), read(key)))
+                .collect();
+            let mut step = vec![
+                ("id", Value::text(undo.step.as_str())),
+                ("title", Value::text(format!("Undo `{}`", undo.at))),
+                ("tool", Value::Text(Arc::clone(&undo.tool))),
+                ("args", Value::from(args)),
+            ];
+            // A call may depend on an earlier one in ways that no plan knows, so the order of the calls is reversed strictly.
+            if let Some(before) = before.replace(&undo.step) {
+                step.push(("after", Value::list([Value::text(before)])));
+            }
+            Value::object(step)
+        });
+        let plan = Value::object([
+            ("name", Value::text(format!("revert-{run}"))),
+            (
+                "title",
+                Value::text(format!("Undo the calls of the run {run}")),
+            ),
+            ("steps", Value::list(steps)),
+            (
+                "on_failure",
+                Value::text(planwright_core::plan::Keyword::as_str(OnFailure::Stop)),
+            ),
+        ]);
+        let text = PlanTextV1 {
+            source: self.id.to_string(),
+            text: plan.to_json(),
+            dialect: Native.name().to_owned(),
+            reorder: false,
+            share: false,
+            is_unfinished: false,
+            recalled: Object::default(),
+            recalled_labels: Vec::new(),
+            max_steps: self.max_steps.max(undos.len().saturating_add(1)),
+            library: Vec::new(),
+        };
+        let results = undos.iter();
         let results = results.map(|undo| (Arc::from(&*undo.step), undo.arguments.clone()));
-        let results: Object = results.collect();
-        let results = [(Arc::from(revert.run.as_str()), Value::from(results))];
-        let plan = plan_of(&revert.id, &revert.run, &revert.undos, &stored)
-            .with_recalled(results.into_iter().collect(), labels);
-        Ok((revert, plan))
+        let results = Value::from(results.collect::<Object>());
+        let results = [(Arc::from(run.as_str()), results)];
+        LoadedPlan::from_stored(&text, Object::default())
+            .with_recalled(results.into_iter().collect(), self.labels.clone())
     }
 
     /// Adds a call. Returns true if the plan undoes it.
@@ -226,6 +345,7 @@ impl Revert {
                     at: Arc::clone(&call.at),
                     tool,
                     reason,
+                    ended: call.ended,
                 });
                 false
             }
@@ -242,6 +362,7 @@ impl Revert {
                     called: tool,
                     tool: Arc::clone(&undo.tool.text),
                     arguments,
+                    ended: call.ended,
                 });
                 true
             }
@@ -328,8 +449,14 @@ fn undo_outcomes(
 ) -> Result<BTreeMap<usize, UndoOutcome>, StoredRunError> {
     let mut outcomes = BTreeMap::new();
     for (id, reverts) in earlier {
-        let made = made_calls(&StoredRun::read(store, id.as_str())?, configured)?;
+        let stored = StoredRun::read(store, id.as_str())?;
+        let (made, set) = (made_calls(&stored, configured)?, set_steps(&stored)?);
         for call in &reverts.calls {
+            // A person has undone it otherwise, even if the undo failed or was never called.
+            if set.contains(call.step.as_str()) {
+                outcomes.insert(call.entry, UndoOutcome::Undone);
+                continue;
+            }
             let mut undos = made
                 .iter()
                 .filter(|made| made.at.outermost().as_str() == call.step);
@@ -354,55 +481,4 @@ fn retain_from(calls: &mut Vec<MadeCall>, from: &str) -> Result<(), StoredRunErr
     let first = first.ok_or_else(|| StoredRunError::NoCall(from.to_owned()))?;
     calls.retain(|call| call.ended >= first || matches!(call.outcome, RecordedOutcome::Unknown));
     Ok(())
-}
-
-/// Returns the plan that makes `undos` one after the other. Their arguments are results of the reverted run, so that they keep their labels.
-fn plan_of(id: &RunId, run: &RunId, undos: &[PlannedUndo], stored: &StoredRun) -> LoadedPlan {
-    let mut before: Option<&str> = None;
-    let steps = undos.iter().map(|undo| {
-        let read = |key: &Arc<str>| {
-            let path = [run.as_str(), &undo.step, key].map(Segment::key);
-            Value::text(format!("${{{RECALLED}{}}}", print_path(&path)))
-        };
-        let fields = undo.arguments.as_object().into_iter().flatten();
-        let args: Object = fields
-            .map(|(key, _)| (Arc::clone(key), read(key)))
-            .collect();
-        let mut step = vec![
-            ("id", Value::text(undo.step.as_str())),
-            ("title", Value::text(format!("Undo `{}`", undo.at))),
-            ("tool", Value::Text(Arc::clone(&undo.tool))),
-            ("args", Value::from(args)),
-        ];
-        // A call may depend on an earlier one in ways that no plan knows, so the order of the calls is reversed strictly.
-        if let Some(before) = before.replace(&undo.step) {
-            step.push(("after", Value::list([Value::text(before)])));
-        }
-        Value::object(step)
-    });
-    let plan = Value::object([
-        ("name", Value::text(format!("revert-{run}"))),
-        (
-            "title",
-            Value::text(format!("Undo the calls of the run {run}")),
-        ),
-        ("steps", Value::list(steps)),
-        (
-            "on_failure",
-            Value::text(planwright_core::plan::Keyword::as_str(OnFailure::Stop)),
-        ),
-    ]);
-    let text = PlanTextV1 {
-        source: id.to_string(),
-        text: plan.to_json(),
-        dialect: Native.name().to_owned(),
-        reorder: false,
-        share: false,
-        is_unfinished: false,
-        recalled: Object::default(),
-        recalled_labels: Vec::new(),
-        max_steps: stored.plan.max_steps.max(undos.len().saturating_add(1)),
-        library: Vec::new(),
-    };
-    LoadedPlan::from_stored(&text, Object::default())
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use planwright_core::plan::OnFailure;
 use planwright_core::{CheckedPlan, Lookup, Tool, Value};
 use planwright_engine::run::RevertSummary;
-use planwright_engine::{Approver, RunId, RunOptions};
+use planwright_engine::{Approver, RunHandle, RunId, RunOptions};
 use planwright_store::Store;
 
 use super::{Revert, RevertRequest};
@@ -32,7 +32,7 @@ impl Planwright {
     ///
     /// # Errors
     ///
-    /// [`Error::NoStore`]; [`Error::Rejected`] if the plan is not sound; an error of the store, such as that of a run in progress.
+    /// [`Error::NoStore`]; [`Error::Rejected`] if the plan as a whole is not sound; an error of the store, such as that of a run in progress.
     pub async fn prepare_revert(
         &self,
         run: &str,
@@ -63,15 +63,9 @@ impl Planwright {
             holder: &holder(),
             is_leased,
         };
-        let (revert, loaded) = Revert::prepare(&store, request).await?;
-        let mut plan = None;
-        if !revert.undos.is_empty() {
-            let (checked, loaded) = loaded.check(&open.catalog, &open.policy);
-            match checked {
-                Some(checked) => plan = Some((checked, loaded)),
-                None => return Err(Error::Rejected(loaded.diagnostics)),
-            }
-        }
+        let mut revert = Revert::prepare(&store, request).await?;
+        let plan = revert.check(&open.catalog, &open.policy);
+        let plan = plan.map_err(|loaded| Error::Rejected(loaded.diagnostics))?;
         Ok(PreparedRevert {
             revert,
             plan,
@@ -100,7 +94,8 @@ impl PreparedRevert {
     /// Those of [`RunBuilder::start`](crate::service::RunBuilder::start).
     pub fn start(self) -> Result<Option<Run>, Error> {
         let open = self.planwright.open();
-        let (approver, options) = (Arc::clone(&open.approver), open.options.clone());
+        let approver = approver_of(&self.store, Arc::clone(&open.approver), false);
+        let options = open.options.clone();
         self.start_with(approver, options, Value::Null)
     }
 
@@ -116,7 +111,7 @@ impl PreparedRevert {
         let run = self.revert.new_run(&loaded, now());
         let spec = RunSpec {
             id: self.revert.id.clone(),
-            approver: approver_of(&self.store, &self.revert.id, approver, false),
+            approver,
             options,
             client: self.revert.client().map(Arc::from),
             trace,
@@ -145,11 +140,12 @@ pub(in crate::service) struct RevertOnFailure {
 }
 
 impl RevertOnFailure {
-    /// Undoes what the run `failed` did, which this process has leased, and waits for the end.
+    /// Undoes what the run `failed` did, which this process has leased, and waits for the end. The cancellers of `handle`, that of the
+    /// failed run, end the run that reverts.
     pub(in crate::service) async fn revert(
         self,
         planwright: &Planwright,
-        failed: &RunId,
+        (failed, handle): (&RunId, &RunHandle),
     ) -> RevertSummary {
         let prepared = planwright.revert_in(self.store, failed.as_str(), None, true);
         let prepared = match prepared.await {
@@ -159,6 +155,7 @@ impl RevertOnFailure {
         let mut summary = prepared.revert.summary();
         match prepared.start_with(self.approver, self.options, self.trace) {
             Ok(Some(run)) => {
+                handle.succeed(run.canceller());
                 let ended = Box::pin(run.finish()).await;
                 summary.run = Some(ended.run);
                 summary.status = Some(ended.status);
