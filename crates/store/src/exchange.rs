@@ -462,8 +462,8 @@ fn decode_runs(
 }
 
 /// Decodes the next exported run, up to its footer, and passes each entry to `visit`. `None` if there are no more lines.
-fn decode_run<'a>(
-    lines: &mut dyn Iterator<Item = (usize, &'a str)>,
+fn decode_run(
+    lines: &mut dyn Iterator<Item = (usize, &str)>,
     visit: &mut dyn FnMut(Entry),
 ) -> Result<Option<DecodedRun>, String> {
     let Some((_, first)) = lines.next() else {

@@ -7,7 +7,6 @@ use planwright::core::plan::OnFailure;
 use planwright::core::{PlanConsent, Tool, Value};
 use planwright::engine::run::RevertSummary;
 use planwright::engine::{RunOptions, RunStatus, RunSummary};
-use planwright::format::{InDoubtV1, REVERT_SCHEMA, RevertV1, UndoV1, UnrevertedV1};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::service::{Revert, RevertRequest, RunStorage};
 use planwright::stored::{self, StoredRun};
@@ -66,14 +65,7 @@ pub(crate) async fn revert(
         toolbox = Toolbox::open(&sources, Some(&needed), ServerUse::Calls, printer) => toolbox?,
         _ = signals.next() => return Ok(Exit::Interrupted),
     };
-    // The run knew nothing of a tool that only the configuration names, so nothing says that it needs no approval.
-    let known: Vec<_> = stored.process.iter().flat_map(|of| &of.tools).collect();
-    let asks = |tool: &Tool| {
-        let is_known = known
-            .iter()
-            .any(|known| known.server == *tool.server && known.name == *tool.name);
-        !is_known || stored.asks(tool)
-    };
+    let asks = |tool: &Tool| stored.asks_in_revert(tool);
     toolbox.apply_config_asking(&config, Some(&store), asks, printer)?;
     // The check finds undos that are not sound, which the proposal names.
     let checked = revert.check(&toolbox.catalog, &policy);
@@ -258,35 +250,7 @@ fn show(revert: &Revert, format: RunFormat, printer: Printer) -> Result<(), Comm
             printer.data(&terminal_text::lines(&described(revert)));
             Ok(())
         }
-        RunFormat::Json | RunFormat::Events => output::json(&document(revert), format, printer),
-    }
-}
-
-fn document(revert: &Revert) -> RevertV1 {
-    let undos = revert.undos.iter().map(|undo| UndoV1 {
-        step: undo.step.clone(),
-        call: undo.at.to_string(),
-        called: undo.called.clone(),
-        tool: undo.tool.clone(),
-        args: undo.arguments.clone(),
-    });
-    let unreverted = revert.unreverted.iter().map(|call| UnrevertedV1 {
-        call: call.at.to_string(),
-        tool: call.tool.clone(),
-        reason: call.reason.clone(),
-    });
-    let in_doubt = revert.in_doubt.iter().map(|call| InDoubtV1 {
-        call: call.at.to_string(),
-        tool: call.tool.clone(),
-        undone_by: call.undone_by.clone(),
-    });
-    RevertV1 {
-        schema: REVERT_SCHEMA,
-        run: revert.run.clone(),
-        undos: undos.collect(),
-        unreverted: unreverted.collect(),
-        in_doubt: in_doubt.collect(),
-        undone_before: revert.undone_before,
+        RunFormat::Json | RunFormat::Events => output::json(&revert.document(), format, printer),
     }
 }
 

@@ -195,6 +195,10 @@ impl From<StoredRunError> for CommandError {
             StoredRunError::Reverted(by) | StoredRunError::Superseded(by) => {
                 explained.hint(format!("`planwright show {}` shows that run", short_id(&by)))
             }
+            StoredRunError::RevertWaits(by) => explained.hint(format!(
+                "`planwright resume {}` asks about its calls; once they are rejected, the run can be reverted again",
+                short_id(&by)
+            )),
             StoredRunError::NotStored => explained.hint("leave `--no-store` out"),
             StoredRunError::Done(_) => {
                 explained.hint("a plan that changes the step runs it again: `--plan FILE`")

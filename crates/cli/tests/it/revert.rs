@@ -13,6 +13,7 @@ const TOOLS: &str = r#"{"tools": {
                "annotations": {"destructiveHint": false}, "returns": {"id": "e-1"}},
     "delete": {"input_schema": {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"], "additionalProperties": false},
                "approval": true, "returns": "deleted"},
+    "delete_all": {"annotations": {"destructiveHint": false}, "returns": "deleted"},
     "post": {"annotations": {"destructiveHint": false}, "returns": "posted"},
     "send": {"annotations": {"destructiveHint": false}, "returns": "sent"},
     "look": {"annotations": {"readOnlyHint": true}, "returns": "seen"},
@@ -102,6 +103,32 @@ fn an_unsound_undo_of_the_configuration_is_named_and_the_rest_is_offered() {
 }
 
 #[test]
+fn an_undo_with_untrusted_arguments_asks_or_is_refused() {
+    let steps = r#"{"steps": [{"id": "a", "tool": "create", "undo": {"tool": "delete_all", "arguments": {"id": "${output.id}"}}}]}"#;
+    // Without a flow policy, with one that asks, and with one that denies.
+    for (flow, denies, status) in [(false, false, 0), (true, false, 4), (true, true, 3)] {
+        let folder = folder(steps);
+        if denies {
+            let config = "[flow]\nviolation = \"deny\"\n";
+            fs::write(folder.path().join("planwright.toml"), config).unwrap();
+        }
+        let run = ["run", "plan.json", "--simulate", "tools.json", "--flow"];
+        let output = program(folder.path(), &run[..4 + usize::from(flow)]);
+        let report = json_report(&output);
+        // The run makes no undo, so the analysis of its plan does not look at them.
+        assert_eq!(report["status"], "succeeded");
+        let revert = program(folder.path(), &["revert", report["run"].as_str().unwrap()]);
+        assert_eq!(revert.status.code(), Some(status), "{}", stderr(&revert));
+        if denies {
+            let refused = json_report(&revert);
+            assert_eq!(refused["undos"], json!([]));
+            let reason = refused["unreverted"][0]["reason"].as_str().unwrap();
+            assert!(reason.contains("delete_all"), "{reason}");
+        }
+    }
+}
+
+#[test]
 fn an_undo_asks_as_any_call() {
     let folder = folder(r#"{"steps": [{"id": "a", "tool": "create", UNDO}]}"#);
     let report = run(folder.path());
@@ -110,6 +137,11 @@ fn an_undo_asks_as_any_call() {
     assert_eq!(waiting.status.code(), Some(4), "{}", stderr(&waiting));
     let waiting = json_report(&waiting);
     let id = waiting["run"].as_str().unwrap();
+    // A person is not asked about one call by two runs.
+    let second = program(folder.path(), &["revert", run]);
+    assert_eq!(second.status.code(), Some(2));
+    let said = stderr(&second);
+    assert!(said.contains("waits for a decision"), "{said}");
     let resumed = program(folder.path(), &["resume", id, "--approve", "all"]);
     assert_eq!(resumed.status.code(), Some(0), "{}", stderr(&resumed));
     let again = json_report(&program(folder.path(), &["revert", run]));

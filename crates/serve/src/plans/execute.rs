@@ -426,7 +426,11 @@ impl PlanHost {
 ///
 /// A server whose start has failed before is awaited only for tools that have its name: any misspelt name would wait for it
 /// again and again.
-fn may_gain_tools(view: &UpstreamView, names: &ServerNames, tools: &BTreeSet<String>) -> bool {
+pub(crate) fn may_gain_tools(
+    view: &UpstreamView,
+    names: &ServerNames,
+    tools: &BTreeSet<String>,
+) -> bool {
     let mut servers = view.servers.iter();
     servers.any(|server| {
         let claims = |tool: &String| names.claimants(tool).any(|name| *name == server.name);

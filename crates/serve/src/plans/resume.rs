@@ -85,7 +85,7 @@ impl PlanHost {
     }
 
     /// Returns the stored form of a run that this process has driven.
-    async fn read_stored_run(
+    pub(crate) async fn read_stored_run(
         &self,
         client: &GatewayClient,
         id: &str,
@@ -384,6 +384,7 @@ fn bad_request(error: &StoredRunError) -> BadRequest {
         | StoredRunError::DrivenBy(_)
         | StoredRunError::NotStale(_)
         | StoredRunError::Reverted(_)
+        | StoredRunError::RevertWaits(_)
         | StoredRunError::Superseded(_)
         | StoredRunError::NotStored
         | StoredRunError::NoCall(_)

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use planwright::engine::{Decision, RunStatus};
 use planwright::schemars::{self, JsonSchema};
 use planwright::service::PlannedUndo;
-use planwright::store::Store;
+use planwright::store::{Store, StoreError};
 use planwright::stored::{
     Decider, OpenQuestion, StoredRunError, export, open_questions, reverts_of,
 };
@@ -281,6 +281,63 @@ async fn a_revert_that_is_killed_at_any_call_undoes_nothing_twice_and_loses_noth
 }
 
 #[tokio::test]
+async fn of_reverts_that_are_killed_twice_nothing_is_undone_twice_or_lost() {
+    const CALLS: [&str; 4] = ["inner/deep", "each[1]", "each[0]", "one"];
+    const STEPS: [&str; 4] = ["undo_inner_deep", "undo_each_1", "undo_each_0", "undo_one"];
+    const NAMES: [&str; 4] = ["d", "c", "b", "a"];
+    for first in 0..4 {
+        for second in first + 1..=4 {
+            for choice in 0..8 {
+                let [happened, happens_later, is_settled] = [1, 2, 4].map(|bit| choice & bit != 0);
+                let case = (first, second, happened, happens_later, is_settled);
+                let (disk, calendar) = (Disk::new(), Calendar::default());
+                let store = disk.open();
+                let planwright = calendar.open(&store).await;
+                run(&planwright, &store, PLAN).await;
+                calendar.dies(Death::in_delete(first, happened));
+                let prepared = planwright.prepare_revert("order", None).await.unwrap();
+                let killed = prepared.revert.id.clone();
+                let undoing = prepared.start().unwrap().unwrap();
+                calendar.has_died.notified().await;
+                undoing.abandon().await;
+
+                // A person says what became of the call, or another run undoes the rest. It is killed as well.
+                calendar.dies(Death::in_delete(second, happens_later));
+                let rest = if is_settled {
+                    let resume = planwright.resume(&store, killed);
+                    let resume = match happened {
+                        true => resume.set(STEPS[first], "deleted"),
+                        false => resume.retry(STEPS[first]),
+                    };
+                    Some(resume.start().unwrap())
+                } else {
+                    let prepared = planwright.prepare_revert("order", None).await.unwrap();
+                    prepared.start().unwrap()
+                };
+                let calls = 3 - first + usize::from(is_settled && !happened);
+                match rest {
+                    Some(rest) if second <= first + calls => {
+                        calendar.has_died.notified().await;
+                        rest.abandon().await;
+                    }
+                    Some(rest) => assert_eq!(rest.finish().await.status, RunStatus::Succeeded),
+                    None => assert_eq!(calls, 0, "{case:?}"),
+                }
+                let (_, in_doubt) = revert(&planwright).await;
+                let deleted = calendar.deleted();
+                for (name, call) in NAMES.iter().zip(CALLS) {
+                    let times = deleted.split(' ').filter(|one| one == name).count();
+                    let is_doubtful = in_doubt.iter().any(|doubt| doubt == call);
+                    assert!(times <= 1 && (times == 1 || is_doubtful), "{case:?} {name}");
+                }
+                let unsettled = usize::from(!is_settled) + usize::from(second <= first + calls);
+                assert_eq!(in_doubt.len(), unsettled, "{case:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_revert_that_is_killed_is_resumed() {
     let (disk, calendar) = (Disk::new(), Calendar::default());
     let store = disk.open();
@@ -292,11 +349,16 @@ async fn a_revert_that_is_killed_is_resumed() {
     let run = prepared.start().unwrap().unwrap();
     calendar.has_died.notified().await;
     // Two reverts of one run never go on at the same time.
-    let other = planwright.prepare_revert("order", None).await;
-    assert!(matches!(
-        other,
-        Err(Error::StoredRun(StoredRunError::Store(_)))
-    ));
+    let elsewhere = calendar.open(&disk.open()).await;
+    for process in [&planwright, &elsewhere] {
+        let other = process.prepare_revert("order", None).await;
+        assert!(matches!(
+            other,
+            Err(Error::StoredRun(StoredRunError::Store(
+                StoreError::Leased { .. }
+            )))
+        ));
+    }
     run.abandon().await;
     let resumed = planwright.resume(&store, killed.clone());
     let resumed = resumed.skip("undo_each_1").await.unwrap();
@@ -492,4 +554,30 @@ async fn an_undo_after_a_failure_is_decided_in_the_store() {
         let is_undone = status == RunStatus::Succeeded;
         assert_eq!(calendar.deleted(), if is_undone { "a" } else { "" });
     }
+}
+
+#[tokio::test]
+async fn a_run_has_one_revert_that_asks() {
+    let (disk, calendar) = (Disk::new(), Calendar::default());
+    let store = disk.open();
+    let planwright = calendar.open_asking(&store, true).await;
+    run(&planwright, &store, PLAN).await;
+    // Of two processes, one begins the revert.
+    let prepared = planwright.prepare_revert("order", None).await.unwrap();
+    let elsewhere = calendar.open_asking(&disk.open(), true).await;
+    assert!(elsewhere.prepare_revert("order", None).await.is_err());
+    let first = prepared.start().unwrap().unwrap().finish().await;
+    assert_eq!(first.status, RunStatus::Waiting);
+    let second = elsewhere.prepare_revert("order", None).await;
+    assert!(
+        matches!(&second, Err(Error::StoredRun(StoredRunError::RevertWaits(run))) if *run == first.run),
+        "{second:?}"
+    );
+    // Once its call is rejected, another one may follow.
+    disk.decide(first.run.as_str(), Decision::Reject { because: None });
+    let rejected = elsewhere.resume(&store, first.run).await.unwrap();
+    assert_eq!(rejected.status, RunStatus::Failed);
+    let again = planwright.prepare_revert("order", None).await.unwrap();
+    assert_eq!(again.revert.undos.len(), 4);
+    assert_eq!(calendar.deleted(), "");
 }

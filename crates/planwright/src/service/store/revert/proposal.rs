@@ -1,6 +1,6 @@
 //! The proposal of a revert: the undos with their arguments, what cannot be undone, and the plan.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -11,17 +11,18 @@ use planwright_core::plan::{OnFailure, Segment};
 use planwright_core::{Catalog, CheckedPlan, Diagnostic, Object, Policy, Tool, ToolName, Value};
 use planwright_dialects::Dialect as _;
 use planwright_dialects::native::Native;
-use planwright_engine::RunId;
 use planwright_engine::event::Address;
 use planwright_engine::run::{RevertSummary, contains_mask};
+use planwright_engine::{RunId, RunStatus};
 use planwright_store::{LeaseHolder, LeasedRun, Store};
 
 use super::arguments::undo_arguments;
-use super::calls::{MadeCall, RecordedOutcome, made_calls, set_steps};
+use super::calls::{MadeCall, RecordedOutcome, made_calls};
 use super::labels::argument_labels;
+use super::outcomes::{UndoOutcome, undo_outcomes};
 use crate::format::{PlanTextV1, RevertedCallV1, RevertsV1, ToolSourcesV1};
 use crate::loaded_plan::{LoadedPlan, RECALLED};
-use crate::stored::{NewStoredRun, StoredRun, StoredRunError, reverts_of};
+use crate::stored::{NewStoredRun, OpenQuestion, StoredRun, StoredRunError, reverts_of};
 
 /// A request to undo what a run did.
 pub struct RevertRequest<'a> {
@@ -137,6 +138,12 @@ impl Revert {
         let (earlier, id) = reverts_of(store, &run)?;
         if let Some((latest, _)) = earlier.last() {
             leases.push(store.lease_run(latest.as_str(), request.holder)?);
+            // A person decides about its calls, and must not be asked about the same ones again.
+            let stored = StoredRun::read(store, latest.as_str())?;
+            let is_waiting = stored.status() == Some(RunStatus::Waiting);
+            if is_waiting && !OpenQuestion::of(latest, &stored.history()?).is_empty() {
+                return Err(StoredRunError::RevertWaits(latest.clone()));
+            }
         }
         let stored = StoredRun::read(store, run.as_str())?;
         if let Some(engine) = stored.driving_engine() {
@@ -433,42 +440,6 @@ impl fmt::Debug for Revert {
             .field("leases", &self.leases.len())
             .finish_non_exhaustive()
     }
-}
-
-/// The outcome of an earlier undo of a call, unless the undo certainly did not happen.
-enum UndoOutcome {
-    Undone,
-    InDoubt(RunId),
-}
-
-/// Returns what earlier reverts did to each call, by the number of the entry that says that it was sent.
-fn undo_outcomes(
-    store: &Store,
-    earlier: &[(RunId, RevertsV1)],
-    configured: &(dyn Fn(Tool) -> Tool + Sync),
-) -> Result<BTreeMap<usize, UndoOutcome>, StoredRunError> {
-    let mut outcomes = BTreeMap::new();
-    for (id, reverts) in earlier {
-        let stored = StoredRun::read(store, id.as_str())?;
-        let (made, set) = (made_calls(&stored, configured)?, set_steps(&stored)?);
-        for call in &reverts.calls {
-            // A person has undone it otherwise, even if the undo failed or was never called.
-            if set.contains(call.step.as_str()) {
-                outcomes.insert(call.entry, UndoOutcome::Undone);
-                continue;
-            }
-            let mut undos = made
-                .iter()
-                .filter(|made| made.at.outermost().as_str() == call.step);
-            let outcome = match undos.next_back().map(|made| &made.outcome) {
-                Some(RecordedOutcome::Happened(..)) => UndoOutcome::Undone,
-                Some(RecordedOutcome::Unknown) => UndoOutcome::InDoubt(id.clone()),
-                None => continue,
-            };
-            outcomes.insert(call.entry, outcome);
-        }
-    }
-    Ok(outcomes)
 }
 
 /// Retains the calls that ended no earlier than the first one of the step, item or round `from`, and those whose end is not known.

@@ -1,9 +1,11 @@
 //! Runs that undo what other runs did: by request, and after the failure of a plan that wants it.
 
+use std::fmt;
 use std::sync::Arc;
 
 use planwright_core::plan::OnFailure;
 use planwright_core::{CheckedPlan, Lookup, Tool, Value};
+use planwright_engine::backend::RunData;
 use planwright_engine::run::RevertSummary;
 use planwright_engine::{Approver, RunHandle, RunId, RunOptions};
 use planwright_store::Store;
@@ -16,7 +18,6 @@ use crate::service::{Error, Planwright, Run, RunSpec, RunStorage};
 use crate::stored::StoredRunError;
 
 /// A revert whose plan is checked, before it starts.
-#[derive(Debug)]
 pub struct PreparedRevert {
     /// The calls that it undoes, and those that it does not.
     pub revert: Revert,
@@ -24,6 +25,9 @@ pub struct PreparedRevert {
     plan: Option<(CheckedPlan, LoadedPlan)>,
     planwright: Planwright,
     store: Store,
+    approver: Arc<dyn Approver>,
+    options: RunOptions,
+    waits: bool,
 }
 
 impl Planwright {
@@ -69,6 +73,9 @@ impl Planwright {
         Ok(PreparedRevert {
             revert,
             plan,
+            approver: Arc::clone(&open.approver),
+            options: open.options.clone(),
+            waits: false,
             planwright: self.clone(),
             store,
         })
@@ -86,16 +93,36 @@ impl PreparedRevert {
         (self.revert, self.plan)
     }
 
-    /// Starts the run that undoes the calls, with the options and the approver of the service; `None` if there is nothing to undo. It leaves
-    /// what cannot be undone as it is: look at [`revert`](Self::revert) first.
+    /// Decides about calls that need consent, in place of the approver of the service, unless the store has a decision.
+    #[must_use]
+    pub fn approver(mut self, approver: impl Approver) -> Self {
+        self.approver = Arc::new(approver);
+        self
+    }
+
+    /// Waits for decisions that other processes store, if the approver puts a call off, instead of ending the run as waiting.
+    #[must_use]
+    pub fn wait_for_decisions(mut self) -> Self {
+        self.waits = true;
+        self
+    }
+
+    /// Data of the caller that all functions of the run can read, see [`RunBuilder::data`](crate::service::RunBuilder::data).
+    #[must_use]
+    pub fn data(mut self, data: impl std::any::Any + Send + Sync) -> Self {
+        self.options.data = RunData::new(data);
+        self
+    }
+
+    /// Starts the run that undoes the calls; `None` if there is nothing to undo. It leaves what cannot be undone as it is: look at
+    /// [`revert`](Self::revert) first.
     ///
     /// # Errors
     ///
     /// Those of [`RunBuilder::start`](crate::service::RunBuilder::start).
     pub fn start(self) -> Result<Option<Run>, Error> {
-        let open = self.planwright.open();
-        let approver = approver_of(&self.store, Arc::clone(&open.approver), false);
-        let options = open.options.clone();
+        let approver = approver_of(&self.store, Arc::clone(&self.approver), self.waits);
+        let options = self.options.clone();
         self.start_with(approver, options, Value::Null)
     }
 
@@ -124,6 +151,14 @@ impl PreparedRevert {
             ..RunSpec::new(plan)
         };
         self.planwright.launch(spec).map(Some)
+    }
+}
+
+impl fmt::Debug for PreparedRevert {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PreparedRevert")
+            .field("revert", &self.revert)
+            .finish_non_exhaustive()
     }
 }
 
