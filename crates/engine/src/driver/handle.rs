@@ -137,6 +137,12 @@ impl Canceller {
         self.request(Request::Cancel);
     }
 
+    /// Cancels the run as [`cancel`](Self::cancel) does, but not the run that succeeds it, for a caller that only lost interest in the result.
+    pub fn cancel_alone(&self) {
+        // Sending fails only if the run has ended already.
+        let _ = self.commands.send(RunCommand::Cancel);
+    }
+
     /// Drains the run, see [`RunHandle::drain`].
     pub fn drain(&self, limit: Duration) {
         self.request(Request::Drain(limit));

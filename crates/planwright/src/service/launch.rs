@@ -232,6 +232,16 @@ impl RunStorage {
         }
     }
 
+    /// Returns true if the run undoes another one.
+    #[cfg(feature = "store")]
+    pub fn is_revert(&self) -> bool {
+        match self {
+            Self::New { run, .. } => run.reverts.is_some(),
+            Self::Resumed { prepared, .. } => prepared.is_revert,
+            Self::Nothing | Self::Journal { .. } | Self::History(_) => false,
+        }
+    }
+
     /// The completed steps that run again, because a new plan changes the inputs of their results.
     #[cfg(feature = "store")]
     pub fn rerun(&self) -> &[StaleStep] {

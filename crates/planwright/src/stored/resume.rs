@@ -52,6 +52,8 @@ pub struct PreparedResume {
     pub process: ProcessV1,
     /// The finished steps that run again, because the new plan changes the inputs of their results.
     pub rerun: Vec<StaleStep>,
+    /// True if the run undoes another one.
+    pub is_revert: bool,
     earlier_consents: EarlierConsents,
 }
 
@@ -131,6 +133,7 @@ impl ResumeRequest<'_> {
             history,
             process,
             rerun,
+            is_revert: stored.run.reverts.is_some(),
             earlier_consents: stored.earlier_consents()?,
         })
     }

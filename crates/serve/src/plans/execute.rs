@@ -305,6 +305,7 @@ impl PlanHost {
         let owner = ClientId::new(Arc::clone(owner));
         spec.trace = call.caller.meta();
         let rerun = spec.storage.rerun().to_vec();
+        let is_revert = spec.storage.is_revert();
         let plan = spec.plan.clone();
         let service = self.service.with_tools(Tools {
             catalog: Arc::clone(&snapshot.extracting),
@@ -328,6 +329,7 @@ impl PlanHost {
             rerun,
             questions,
             began,
+            is_revert,
             meter,
             progress,
             slot,
