@@ -52,7 +52,7 @@ impl PlanHost {
             Ok(checked) => checked,
             Err(loaded) => return Ok(self.rejection_response(&InvalidPlan::Diagnostics(loaded))),
         };
-        let checked = checked.filter(|_| !only_lists && revert.is_complete());
+        let checked = checked.filter(|_| !only_lists && is_complete(&revert));
         let Some((plan, loaded)) = checked else {
             return Ok(proposal_response(&revert, only_lists));
         };
@@ -161,6 +161,12 @@ fn not_stored() -> BadRequest {
     BadRequest("the run is not stored, so what it did is not known".to_owned())
 }
 
+/// Returns true if the revert leaves no call that cannot be undone, also none that ended before those to undo: which part of such a run is
+/// undone is for a person to decide.
+fn is_complete(revert: &Revert) -> bool {
+    revert.is_complete() && revert.left_out.is_empty()
+}
+
 /// Returns the response for a revert that does not start. It has no arguments and no texts of tools: the client may not have read the
 /// results of the run.
 fn proposal_response(revert: &Revert, only_lists: bool) -> Value {
@@ -175,13 +181,13 @@ fn proposal_response(revert: &Revert, only_lists: bool) -> Value {
         fields.push(("undo", Value::Text(Arc::clone(&undo.tool))));
         Value::object(fields)
     });
-    let unreverted = revert.unreverted.iter();
+    let unreverted = revert.left_out.iter().chain(&revert.unreverted);
     let unreverted =
         unreverted.map(|left| Value::object(call(left.at.to_string(), left.tool.as_str())));
     let in_doubt = revert.in_doubt.iter();
     let in_doubt =
         in_doubt.map(|left| Value::object(call(left.at.to_string(), left.tool.as_str())));
-    let (status, next) = match (revert.is_complete(), revert.undos.is_empty()) {
+    let (status, next) = match (is_complete(revert), revert.undos.is_empty()) {
         (false, _) => (
             "rejected",
             format!(

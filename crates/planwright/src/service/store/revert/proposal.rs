@@ -63,6 +63,8 @@ pub struct Revert {
     pub unreverted: Vec<UnrevertedCall>,
     /// The calls in doubt: they may or may not have happened, or be undone.
     pub in_doubt: Vec<DoubtfulCall>,
+    /// The calls that ended before those to undo and that nothing can undo, or that may or may not be undone, in the order in which they ended.
+    pub left_out: Vec<UnrevertedCall>,
     /// The number of calls that earlier reverts have undone.
     pub undone_before: usize,
     sources: ToolSourcesV1,
@@ -150,10 +152,11 @@ impl Revert {
             return Err(StoredRunError::DrivenBy(engine.to_owned()));
         }
         let mut calls = made_calls(&stored, request.configured)?;
-        if let Some(from) = request.from {
-            retain_from(&mut calls, from)?;
-        }
         calls.sort_by_key(|call| call.ended);
+        let left_out = match request.from {
+            Some(from) => split_before(&mut calls, from)?,
+            None => Vec::new(),
+        };
         let mut revert = Self {
             sources: stored.run.tools.clone(),
             client: stored.run.client.clone(),
@@ -168,10 +171,19 @@ impl Revert {
             undos: Vec::new(),
             unreverted: Vec::new(),
             in_doubt: Vec::new(),
+            left_out: Vec::new(),
             undone_before: 0,
             leases,
         };
         let outcomes = undo_outcomes(store, &earlier, request.configured)?;
+        for call in &left_out {
+            let reason = match undo_of(call, outcomes.get(&call.entry)).await {
+                PossibleUndo::Impossible(reason) => reason,
+                PossibleUndo::InDoubt(_) => Some("it may or may not be undone".to_owned()),
+                PossibleUndo::Unneeded | PossibleUndo::Made | PossibleUndo::Call(..) => continue,
+            };
+            revert.left_out.push(unreverted(call, reason));
+        }
         let mut undone = Vec::new();
         for call in &calls {
             if revert.add(call, outcomes.get(&call.entry)).await {
@@ -307,56 +319,16 @@ impl Revert {
 
     /// Adds a call. Returns true if the plan undoes it.
     async fn add(&mut self, call: &MadeCall, earlier: Option<&UndoOutcome>) -> bool {
-        let tool = call.tool.qualified_name();
-        match earlier {
-            Some(UndoOutcome::Undone) => {
-                self.undone_before += 1;
-                return false;
-            }
-            Some(UndoOutcome::InDoubt(by)) => {
-                self.in_doubt.push(DoubtfulCall {
-                    at: Arc::clone(&call.at),
-                    tool,
-                    undone_by: Some(by.clone()),
-                });
-                return false;
-            }
-            None => {}
-        }
-        let undo = call.undo.as_ref().or(call.tool.undo.as_deref());
-        // What changes nothing needs no undo, unless its author wants one.
-        if undo.is_none() && call.tool.merely_reads() {
-            return false;
-        }
-        let RecordedOutcome::Happened(output) = &call.outcome else {
-            self.in_doubt.push(DoubtfulCall {
+        match undo_of(call, earlier).await {
+            PossibleUndo::Unneeded => {}
+            PossibleUndo::Made => self.undone_before += 1,
+            PossibleUndo::InDoubt(undone_by) => self.in_doubt.push(DoubtfulCall {
                 at: Arc::clone(&call.at),
-                tool,
-                undone_by: None,
-            });
-            return false;
-        };
-        let arguments = match undo {
-            None => Err(None),
-            Some(_) if contains_mask(output) || contains_mask(&call.args) => {
-                Err(Some("the stored call contains a secret".to_owned()))
-            }
-            Some(undo) => match undo_arguments(undo, &call.args, output).await {
-                Ok(arguments) => Ok((undo, arguments)),
-                Err(reason) => Err(Some(reason)),
-            },
-        };
-        match arguments {
-            Err(reason) => {
-                self.unreverted.push(UnrevertedCall {
-                    at: Arc::clone(&call.at),
-                    tool,
-                    reason,
-                    ended: call.ended,
-                });
-                false
-            }
-            Ok((undo, arguments)) => {
+                tool: call.tool.qualified_name(),
+                undone_by,
+            }),
+            PossibleUndo::Impossible(reason) => self.unreverted.push(unreverted(call, reason)),
+            PossibleUndo::Call(tool, arguments) => {
                 let step = self.step_for(&call.at);
                 self.reverts.calls.push(RevertedCallV1 {
                     step: step.clone(),
@@ -366,14 +338,15 @@ impl Revert {
                 self.undos.push(PlannedUndo {
                     step,
                     at: Arc::clone(&call.at),
-                    called: tool,
-                    tool: Arc::clone(&undo.tool.text),
+                    called: call.tool.qualified_name(),
+                    tool,
                     arguments,
                     ended: call.ended,
                 });
-                true
+                return true;
             }
         }
+        false
     }
 
     /// Returns a new id for the step that undoes a call of `at`.
@@ -442,14 +415,68 @@ impl fmt::Debug for Revert {
     }
 }
 
-/// Retains the calls that ended no earlier than the first one of the step, item or round `from`, and those whose end is not known.
-fn retain_from(calls: &mut Vec<MadeCall>, from: &str) -> Result<(), StoredRunError> {
+/// The undo of a call.
+enum PossibleUndo {
+    /// The call changed nothing.
+    Unneeded,
+    /// An earlier revert has undone the call.
+    Made,
+    /// The call may or may not have happened, or be undone by this run.
+    InDoubt(Option<RunId>),
+    /// Nothing undoes the call; with the reason, if it has an undo.
+    Impossible(Option<String>),
+    /// A call of this tool with these arguments.
+    Call(Arc<str>, Value),
+}
+
+/// Returns the undo of a call of which `earlier` is the outcome of an earlier one.
+async fn undo_of(call: &MadeCall, earlier: Option<&UndoOutcome>) -> PossibleUndo {
+    match earlier {
+        Some(UndoOutcome::Undone) => return PossibleUndo::Made,
+        Some(UndoOutcome::InDoubt(by)) => return PossibleUndo::InDoubt(Some(by.clone())),
+        None => {}
+    }
+    let undo = call.undo.as_ref().or(call.tool.undo.as_deref());
+    // What changes nothing needs no undo, unless its author wants one.
+    if undo.is_none() && call.tool.merely_reads() {
+        return PossibleUndo::Unneeded;
+    }
+    let RecordedOutcome::Happened(output) = &call.outcome else {
+        return PossibleUndo::InDoubt(None);
+    };
+    let Some(undo) = undo else {
+        return PossibleUndo::Impossible(None);
+    };
+    if contains_mask(output) || contains_mask(&call.args) {
+        return PossibleUndo::Impossible(Some("the stored call contains a secret".to_owned()));
+    }
+    match undo_arguments(undo, &call.args, output).await {
+        Ok(arguments) => PossibleUndo::Call(Arc::clone(&undo.tool.text), arguments),
+        Err(reason) => PossibleUndo::Impossible(Some(reason)),
+    }
+}
+
+/// Returns a call that nothing undoes.
+fn unreverted(call: &MadeCall, reason: Option<String>) -> UnrevertedCall {
+    UnrevertedCall {
+        at: Arc::clone(&call.at),
+        tool: call.tool.qualified_name(),
+        reason,
+        ended: call.ended,
+    }
+}
+
+/// Removes and returns the calls that ended before the first one of the step, item or round `from`, without those whose end is not known.
+fn split_before(calls: &mut Vec<MadeCall>, from: &str) -> Result<Vec<MadeCall>, StoredRunError> {
     let is_from = |call: &&MadeCall| {
         let at = &call.at;
         at.outermost().as_str() == from || at.steps() == from || at.to_string() == from
     };
     let first = calls.iter().filter(is_from).map(|call| call.ended).min();
     let first = first.ok_or_else(|| StoredRunError::NoCall(from.to_owned()))?;
-    calls.retain(|call| call.ended >= first || matches!(call.outcome, RecordedOutcome::Unknown));
-    Ok(())
+    let is_before =
+        |call: &MadeCall| call.ended < first && !matches!(call.outcome, RecordedOutcome::Unknown);
+    let (before, rest) = std::mem::take(calls).into_iter().partition(is_before);
+    *calls = rest;
+    Ok(before)
 }
