@@ -61,9 +61,18 @@ pub(crate) async fn revert(
     let telemetry = telemetry::open(&config)?;
     let mut signals = Signals::new()?;
     let needed = revert.tool_names();
-    let mut toolbox = tokio::select! {
-        toolbox = Toolbox::open(&sources, Some(&needed), ServerUse::Calls, printer) => toolbox?,
+    let opened = tokio::select! {
+        opened = Toolbox::open(&sources, Some(&needed), ServerUse::Calls, printer) => opened,
         _ = signals.next() => return Ok(Exit::Interrupted),
+    };
+    let mut toolbox = match opened {
+        Ok(toolbox) => toolbox,
+        // The journal suffices for a list.
+        Err(error) if arguments.dry_run => {
+            printer.quote(&format!("warning: the undos were not checked: {error}"));
+            return show_proposal(&revert, arguments, printer);
+        }
+        Err(error) => return Err(error),
     };
     let asks = |tool: &Tool| stored.asks_in_revert(tool);
     toolbox.apply_config_asking(&config, Some(&store), asks, printer)?;

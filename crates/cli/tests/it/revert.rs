@@ -187,3 +187,18 @@ fn a_plan_that_is_undone_when_it_fails() {
     let again = json_report(&program(folder.path(), &["revert", failed]));
     assert_eq!(again["undone_before"], 1);
 }
+
+#[test]
+fn a_list_needs_no_tools() {
+    let folder = folder(r#"{"steps": [{"id": "a", "tool": "create", UNDO}]}"#);
+    let report = run(folder.path());
+    let run = report["run"].as_str().unwrap();
+    fs::remove_file(folder.path().join("tools.json")).unwrap();
+    let listed = program(folder.path(), &["revert", run, "--dry-run"]);
+    assert_eq!(listed.status.code(), Some(0), "{}", stderr(&listed));
+    assert_eq!(json_report(&listed)["undos"][0]["step"], "undo_a");
+    let said = stderr(&listed);
+    assert!(said.contains("the undos were not checked"), "{said}");
+    let refused = program(folder.path(), &["revert", run]);
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+}
