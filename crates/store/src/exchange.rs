@@ -203,8 +203,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Format`] if the text is incomplete, invalid, or of a newer version; [`StoreError::Exists`] if another run has
-    /// the id of one of them. Then none is imported.
+    /// [`StoreError::Format`] if the text is incomplete, invalid, of a newer version, or has a run that reverts one that began in this store;
+    /// [`StoreError::Exists`] if another run has the id of one of them. Then none is imported.
     pub fn import(&self, text: &str) -> Result<ImportOutcome, StoreError> {
         let decoded = decode_runs(text, &mut |_| {}).map_err(|reason| {
             StoreError::Format(format!("the file is not an exported run: {reason}"))
@@ -227,6 +227,11 @@ impl Store {
                 if import(session, run)? {
                     outcome.further.push(run.0.id.clone());
                 }
+            }
+            let further = further.iter().map(|(new, _)| new);
+            let further = further.filter(|new| outcome.further.contains(&new.id));
+            for new in further.chain(is_new.then_some(&first.0)) {
+                check_reverted(session, new)?;
             }
             Ok(outcome)
         })
@@ -255,6 +260,30 @@ fn import(
     update_run(session, key, &decoded.batch.totals)?;
     run::mark_imported(session, key, decoded.batch.rows.len())?;
     Ok(true)
+}
+
+/// Rejects a new run that claims to have undone calls of a run that began in this store: anyone can write that into a file, and what it
+/// says is undone would never be undone here.
+fn check_reverted(session: &dyn SqlSession, new: &NewRun) -> Result<(), QueryError> {
+    let reverts = new.header.get("reverts");
+    let reverted = reverts.and_then(|reverts| reverts.get("run"));
+    let Some(reverted) = reverted.and_then(Value::as_text) else {
+        return Ok(());
+    };
+    match run::find(session, reverted) {
+        Ok((key, id)) if id.as_str() == reverted && !run::is_imported(session, key)? => {
+            Err(QueryError::Store(StoreError::Format(format!(
+                "the run `{}` of the file reverts the run `{reverted}`, which began in this store",
+                new.id
+            ))))
+        }
+        // The beginning of another id does not count.
+        Ok(_)
+        | Err(QueryError::Store(StoreError::Missing { .. } | StoreError::Ambiguous { .. })) => {
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// An exported run that is read without a store.

@@ -199,6 +199,9 @@ impl From<StoredRunError> for CommandError {
                 "`planwright resume {}` asks about its calls; once they are rejected, the run can be reverted again",
                 short_id(&by)
             )),
+            StoredRunError::IsRevert(_) => {
+                explained.hint("run the plan again: `planwright run` with the plan of that run")
+            }
             StoredRunError::NotStored => explained.hint("leave `--no-store` out"),
             StoredRunError::Done(_) => {
                 explained.hint("a plan that changes the step runs it again: `--plan FILE`")

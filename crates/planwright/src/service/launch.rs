@@ -147,6 +147,10 @@ impl RunSpec {
         expect(clippy::unnecessary_wraps, reason = "a store may fail")
     )]
     fn open(&mut self) -> Result<(SpawnRequest, Option<Arc<dyn Journal>>), Error> {
+        #[cfg(feature = "store")]
+        if let RunStorage::Resumed { prepared, .. } = &self.storage {
+            self.is_cancelled |= prepared.only_settles;
+        }
         let mut start = SpawnRequest::new(self.id.clone(), self.plan.clone());
         if self.is_cancelled {
             start = start.cancelled();

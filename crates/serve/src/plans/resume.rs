@@ -390,6 +390,7 @@ fn bad_request(error: &StoredRunError) -> BadRequest {
         | StoredRunError::DrivenBy(_)
         | StoredRunError::NotStale(_)
         | StoredRunError::Reverted(_)
+        | StoredRunError::IsRevert(_)
         | StoredRunError::RevertWaits(_)
         | StoredRunError::Superseded(_)
         | StoredRunError::NotStored

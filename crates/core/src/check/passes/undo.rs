@@ -70,7 +70,7 @@ pub(in crate::check) fn check_inner_plans(
         let diagnostic = reporter.error(Code::ConflictingFields, place, message);
         let help = match &step.on_error {
             OnError::Fail => {
-                "write `\"on_failure\": \"revert\"` into the outermost plan as well, which undoes the whole run"
+                "write `\"on_failure\": \"revert\"` into the plan around it as well, and so on up to the outermost one, which undoes the whole run"
             }
             OnError::Continue | OnError::Output(_) => {
                 "remove the `on_error` of the step, or the `on_failure` of the inner plan"

@@ -581,3 +581,127 @@ async fn a_run_has_one_revert_that_asks() {
     assert_eq!(again.revert.undos.len(), 4);
     assert_eq!(calendar.deleted(), "");
 }
+
+#[tokio::test]
+async fn a_rejected_revert_makes_room_for_another_before_it_is_resumed() {
+    let (disk, calendar) = (Disk::new(), Calendar::default());
+    let store = disk.open();
+    let planwright = calendar.open_asking(&store, true).await;
+    run(&planwright, &store, PLAN).await;
+    let first = planwright.prepare_revert("order", None).await.unwrap();
+    let first = first.start().unwrap().unwrap().finish().await;
+    assert_eq!(first.status, RunStatus::Waiting);
+    let refused = planwright.prepare_revert("order", None).await;
+    assert!(matches!(
+        refused,
+        Err(Error::StoredRun(StoredRunError::RevertWaits(_)))
+    ));
+    // Its tools may be gone, so that it can never be resumed.
+    disk.decide(first.run.as_str(), Decision::Reject { because: None });
+    let prepared = planwright.prepare_revert("order", None).await.unwrap();
+    assert_eq!(prepared.revert.undos.len(), 4);
+    let second = prepared.start().unwrap().unwrap().finish().await;
+    assert_eq!(second.status, RunStatus::Waiting);
+    let resumed = planwright.resume(&store, first.run).await;
+    assert!(
+        matches!(&resumed, Err(Error::StoredRun(StoredRunError::Superseded(by))) if *by == second.run),
+        "{resumed:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_doubt_is_settled_after_a_later_revert() {
+    for happened in [true, false] {
+        let (disk, calendar) = (Disk::new(), Calendar::default());
+        let store = disk.open();
+        let planwright = calendar.open(&store).await;
+        run(&planwright, &store, PLAN).await;
+        calendar.dies(Death::in_delete(1, happened));
+        let prepared = planwright.prepare_revert("order", None).await.unwrap();
+        let killed = prepared.revert.id.clone();
+        let undoing = prepared.start().unwrap().unwrap();
+        calendar.has_died.notified().await;
+        undoing.abandon().await;
+        let (_, in_doubt) = revert(&planwright).await;
+        assert_eq!(in_doubt, ["each[1]"]);
+        // The rest is that of the later revert.
+        let other = planwright.resume(&store, killed.clone());
+        let other = other.set("undo_one", "deleted").await;
+        assert!(
+            matches!(other, Err(Error::StoredRun(StoredRunError::Superseded(_)))),
+            "{other:?}"
+        );
+        let before = calendar.deleted();
+        let settled = planwright.resume(&store, killed);
+        let settled = match happened {
+            true => settled.set("undo_each_1", "deleted"),
+            false => settled.retry("undo_each_1"),
+        };
+        assert_eq!(settled.await.unwrap().status, RunStatus::Cancelled);
+        assert_eq!(calendar.deleted(), before);
+        let (undos, in_doubt) = revert(&planwright).await;
+        assert_eq!((undos.len(), in_doubt.len()), (usize::from(!happened), 0));
+        let expected = if happened { "d c b a" } else { "d b a c" };
+        assert_eq!(calendar.deleted(), expected);
+        let (undos, in_doubt) = revert(&planwright).await;
+        assert_eq!((undos.len(), in_doubt.len()), (0, 0));
+    }
+}
+
+#[tokio::test]
+async fn a_revert_is_not_reverted() {
+    let (disk, calendar) = (Disk::new(), Calendar::default());
+    let store = disk.open();
+    let planwright = calendar.open(&store).await;
+    run(&planwright, &store, PLAN).await;
+    let prepared = planwright.prepare_revert("order", None).await.unwrap();
+    let first = prepared.start().unwrap().unwrap().finish().await.run;
+    let refused = planwright.prepare_revert(first.as_str(), None).await;
+    assert!(
+        matches!(&refused, Err(Error::StoredRun(StoredRunError::IsRevert(of))) if of.as_str() == "order"),
+        "{refused:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_file_does_not_say_what_a_run_of_the_store_undid() {
+    let (disk, calendar) = (Disk::new(), Calendar::default());
+    let store = disk.open();
+    let planwright = calendar.open(&store).await;
+    run(&planwright, &store, PLAN).await;
+    // The run is reverted where it is imported, or someone pretends so.
+    let there = Disk::new();
+    let elsewhere = there.open();
+    elsewhere.import(&export(&store, "order").unwrap()).unwrap();
+    let far = planwright.with_store(&elsewhere);
+    let first = far.prepare_revert("order", None).await.unwrap();
+    let first = first.start().unwrap().unwrap().finish().await.run;
+    let text = export(&elsewhere, "order").unwrap();
+    let refused = store.import(&text);
+    assert!(
+        matches!(&refused, Err(StoreError::Format(reason)) if reason.contains("began in this store")),
+        "{refused:?}"
+    );
+    assert!(store.run(first.as_str()).is_err());
+    // The same file is good where the run is imported as well.
+    let third_disk = Disk::new();
+    let third = third_disk.open();
+    third.import(&text).unwrap();
+    assert_eq!(
+        reverts_of(&third, &"order".parse().unwrap())
+            .unwrap()
+            .0
+            .len(),
+        1
+    );
+    // An imported revert alone says nothing about a run that begins later.
+    let alone = Disk::new();
+    let alone = alone.open();
+    alone
+        .import(&elsewhere.export(first.as_str()).unwrap())
+        .unwrap();
+    let planwright = calendar.open(&alone).await;
+    run(&planwright, &alone, PLAN).await;
+    let prepared = planwright.prepare_revert("order", None).await.unwrap();
+    assert_eq!(prepared.revert.undos.len(), 4);
+}

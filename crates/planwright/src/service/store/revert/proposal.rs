@@ -13,7 +13,7 @@ use planwright_dialects::Dialect as _;
 use planwright_dialects::native::Native;
 use planwright_engine::event::Address;
 use planwright_engine::run::{RevertSummary, contains_mask};
-use planwright_engine::{RunId, RunStatus};
+use planwright_engine::{Decision, RunId, RunStatus};
 use planwright_store::{LeaseHolder, LeasedRun, Store};
 
 use super::arguments::undo_arguments;
@@ -127,7 +127,7 @@ impl Revert {
     ///
     /// # Errors
     ///
-    /// The run does not exist, cannot be read, is in progress, or has no step `from`.
+    /// The run does not exist, cannot be read, is in progress, undoes another one, or has no step `from`; its latest revert waits for a decision.
     pub async fn prepare(
         store: &Store,
         request: RevertRequest<'_>,
@@ -139,17 +139,19 @@ impl Revert {
         }
         let (earlier, id) = reverts_of(store, &run)?;
         if let Some((latest, _)) = earlier.last() {
-            leases.push(store.lease_run(latest.as_str(), request.holder)?);
+            let lease = store.lease_run(latest.as_str(), request.holder)?;
             // A person decides about its calls, and must not be asked about the same ones again.
-            let stored = StoredRun::read(store, latest.as_str())?;
-            let is_waiting = stored.status() == Some(RunStatus::Waiting);
-            if is_waiting && !OpenQuestion::of(latest, &stored.history()?).is_empty() {
+            if has_undecided(store, latest)? {
                 return Err(StoredRunError::RevertWaits(latest.clone()));
             }
+            leases.push(lease);
         }
         let stored = StoredRun::read(store, run.as_str())?;
         if let Some(engine) = stored.driving_engine() {
             return Err(StoredRunError::DrivenBy(engine.to_owned()));
+        }
+        if let Some(reverts) = stored.run.reverts {
+            return Err(StoredRunError::IsRevert(reverts.run));
         }
         let mut calls = made_calls(&stored, request.configured)?;
         calls.sort_by_key(|call| call.ended);
@@ -415,6 +417,23 @@ impl fmt::Debug for Revert {
     }
 }
 
+/// Returns true if `revert` waits for decisions, and not all of its calls that wait were rejected. A rejection counts before the run
+/// is resumed, since a change of its tools may prevent that.
+fn has_undecided(store: &Store, revert: &RunId) -> Result<bool, StoredRunError> {
+    let stored = StoredRun::read(store, revert.as_str())?;
+    if stored.status() != Some(RunStatus::Waiting) {
+        return Ok(false);
+    }
+    let decided = store.decisions(revert.as_str())?;
+    let is_rejected = |question: &OpenQuestion| {
+        let digest = question.digest();
+        let latest = decided.iter().rev().find(|one| one.digest == digest);
+        latest.is_some_and(|one| matches!(one.decision, Decision::Reject { .. }))
+    };
+    let questions = OpenQuestion::of(revert, &stored.history()?);
+    Ok(!questions.iter().all(is_rejected))
+}
+
 /// The undo of a call.
 enum PossibleUndo {
     /// The call changed nothing.
@@ -429,7 +448,7 @@ enum PossibleUndo {
     Call(Arc<str>, Value),
 }
 
-/// Returns the undo of a call of which `earlier` is the outcome of an earlier one.
+/// Returns the undo of a call; `earlier` is the outcome of its undo in an earlier revert.
 async fn undo_of(call: &MadeCall, earlier: Option<&UndoOutcome>) -> PossibleUndo {
     match earlier {
         Some(UndoOutcome::Undone) => return PossibleUndo::Made,
