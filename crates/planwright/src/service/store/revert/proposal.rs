@@ -442,7 +442,7 @@ enum PossibleUndo {
     Made,
     /// The call may or may not have happened, or be undone by this run.
     InDoubt(Option<RunId>),
-    /// Nothing undoes the call; with the reason, if it has an undo.
+    /// A call that stays as it is; with the reason, if it has an undo.
     Impossible(Option<String>),
     /// A call of this tool with these arguments.
     Call(Arc<str>, Value),
