@@ -192,7 +192,7 @@ impl<'a> Driver<'a> {
             Some(projection.holder().clone()),
             request.process.plan_consent.clone(),
         );
-        let approver = StoreApprover::new(worker.store.clone(), id.clone()).waiting();
+        let approver = StoreApprover::new(worker.store.clone()).waiting();
         Ok(Self {
             client: RestateClient::new(&request.ingress)?,
             approver: requests.approver(Arc::new(approver)),

@@ -1,7 +1,7 @@
 //! Export and import of runs as `planwright.run-export/1`, a self-contained text for a store on another machine.
 //!
 //! The format is JSON Lines: a header with the run's metadata, the large values, the entries, the decisions, and a footer
-//! that counts them, so that a truncated file is detected.
+//! that counts them, so that a truncated file is detected. Further runs may follow, which the footer counts as well.
 
 use std::collections::HashMap;
 use std::time::SystemTime;
@@ -32,9 +32,23 @@ impl Store {
     ///
     /// Those of [`Store::run`]; [`StoreError::Format`] if a newer version has written it.
     pub fn export(&self, selector: &str) -> Result<String, StoreError> {
+        self.export_with(selector, &[])
+    }
+
+    /// Exports a run and `further` ones, without which it must not be imported.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::export`].
+    pub fn export_with(&self, selector: &str, further: &[RunId]) -> Result<String, StoreError> {
         self.read(|session| {
             let (run, id) = run::find(session, selector)?;
-            export(session, run, &id)
+            let mut text = export(session, run, &id, further.len())?;
+            for (index, id) in further.iter().enumerate() {
+                let (run, id) = run::find(session, id.as_str())?;
+                text += &export(session, run, &id, further.len() - index - 1)?;
+            }
+            Ok(text)
         })
     }
 }
@@ -125,17 +139,30 @@ struct ExportFooterV1 {
     values: usize,
     entries: usize,
     decisions: usize,
+    /// The number of runs that follow.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    following: usize,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature that serde requires"
+)]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// The result of [`Store::import`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportOutcome {
-    /// The id of the run.
+    /// The id of the first run.
     pub id: RunId,
-    /// True if the run is new; false if the store had the same run already.
+    /// True if it is new; false if the store had the same run already.
     pub is_new: bool,
-    /// The number of decisions in the text, which are not imported.
+    /// The number of decisions about it in the text, which are not imported.
     pub decisions: usize,
+    /// The further runs of the text that are new.
+    pub further: Vec<RunId>,
 }
 
 /// The maximum length of the JSON of all values of a run if each occurrence is written out, in bytes.
@@ -148,6 +175,10 @@ struct DecodedRun {
     batch: EntryBatch,
     /// The number of decisions, which are not imported.
     decisions: usize,
+    /// The number of runs that follow.
+    following: usize,
+    /// The lines of the run.
+    text: String,
 }
 
 impl DecodedRun {
@@ -167,52 +198,91 @@ impl DecodedRun {
 }
 
 impl Store {
-    /// Imports a run that [`Store::export`] wrote, in one transaction, without its decisions: they cannot be verified, since anyone
-    /// can write them into a file. The run is marked as [imported](crate::RunInfo::imported).
+    /// Imports the runs that [`Store::export_with`] wrote, in one transaction, without their decisions: they cannot be verified, since anyone
+    /// can write them into a file. The runs are marked as [imported](crate::RunInfo::imported).
     ///
     /// # Errors
     ///
-    /// [`StoreError::Format`] if the text is incomplete, invalid, or of a newer version; [`StoreError::Exists`] if another run has
-    /// its id.
+    /// [`StoreError::Format`] if the text is incomplete, invalid, of a newer version, or has a run that reverts one that began in this store;
+    /// [`StoreError::Exists`] if another run has the id of one of them. Then none is imported.
     pub fn import(&self, text: &str) -> Result<ImportOutcome, StoreError> {
-        let decoded = decode_run(text).map_err(|reason| {
+        let decoded = decode_runs(text, &mut |_| {}).map_err(|reason| {
             StoreError::Format(format!("the file is not an exported run: {reason}"))
         })?;
-        let new = decoded.new_run()?;
-        let text = text.to_owned();
+        let (first, further) = decoded;
+        let first = (first.new_run()?, first);
+        let further = further.into_iter();
+        let further = further.map(|decoded| Ok((decoded.new_run()?, decoded)));
+        let further = further.collect::<Result<Vec<_>, StoreError>>()?;
         self.writer().change(move |session| {
             // In one transaction, so that no process finds a run without its entries and resumes it from the beginning.
-            let id = new.id.clone();
-            let decisions = decoded.decisions;
-            let key = match run::insert(session, &new) {
-                // The second import of the same run is not an error, so that an interrupted one can be repeated.
-                Err(error @ QueryError::Store(StoreError::Exists { .. })) => {
-                    let (key, _) = run::find(session, id.as_str())?;
-                    let exported = export(session, key, &id)?;
-                    // The text may have decisions, but an imported run is exported without them.
-                    let is_same = exported == text
-                        || run::is_imported(session, key)? && exported == without_decisions(&text);
-                    if is_same {
-                        return Ok(ImportOutcome {
-                            id,
-                            is_new: false,
-                            decisions,
-                        });
-                    }
-                    return Err(error);
-                }
-                inserted => inserted?,
+            let is_new = import(session, &first)?;
+            let mut outcome = ImportOutcome {
+                id: first.0.id.clone(),
+                is_new,
+                decisions: first.1.decisions,
+                further: Vec::new(),
             };
-            insert_blobs(session, std::iter::once(&decoded.batch))?;
-            insert_batch(session, key, 0, &decoded.batch)?;
-            update_run(session, key, &decoded.batch.totals)?;
-            run::mark_imported(session, key, decoded.batch.rows.len())?;
-            Ok(ImportOutcome {
-                id,
-                is_new: true,
-                decisions,
-            })
+            for run in &further {
+                if import(session, run)? {
+                    outcome.further.push(run.0.id.clone());
+                }
+            }
+            let further = further.iter().map(|(new, _)| new);
+            let further = further.filter(|new| outcome.further.contains(&new.id));
+            for new in further.chain(is_new.then_some(&first.0)) {
+                check_reverted(session, new)?;
+            }
+            Ok(outcome)
         })
+    }
+}
+
+/// Imports one run. Returns false if the store had the same run already.
+fn import(
+    session: &dyn SqlSession,
+    (new, decoded): &(NewRun, DecodedRun),
+) -> Result<bool, QueryError> {
+    let key = match run::insert(session, new) {
+        // The second import of the same run is not an error, so that an interrupted one can be repeated.
+        Err(error @ QueryError::Store(StoreError::Exists { .. })) => {
+            let (key, id) = run::find(session, new.id.as_str())?;
+            let exported = export(session, key, &id, decoded.following)?;
+            // The text may have decisions, but an imported run is exported without them.
+            let is_same = exported == decoded.text
+                || run::is_imported(session, key)? && exported == without_decisions(&decoded.text);
+            return if is_same { Ok(false) } else { Err(error) };
+        }
+        inserted => inserted?,
+    };
+    insert_blobs(session, std::iter::once(&decoded.batch))?;
+    insert_batch(session, key, 0, &decoded.batch)?;
+    update_run(session, key, &decoded.batch.totals)?;
+    run::mark_imported(session, key, decoded.batch.rows.len())?;
+    Ok(true)
+}
+
+/// Rejects a new run that claims to have undone calls of a run that began in this store: anyone can write that into a file, and what it
+/// says is undone would never be undone here.
+fn check_reverted(session: &dyn SqlSession, new: &NewRun) -> Result<(), QueryError> {
+    let reverts = new.header.get("reverts");
+    let reverted = reverts.and_then(|reverts| reverts.get("run"));
+    let Some(reverted) = reverted.and_then(Value::as_text) else {
+        return Ok(());
+    };
+    match run::find(session, reverted) {
+        Ok((key, id)) if id.as_str() == reverted && !run::is_imported(session, key)? => {
+            Err(QueryError::Store(StoreError::Format(format!(
+                "the run `{}` of the file reverts the run `{reverted}`, which began in this store",
+                new.id
+            ))))
+        }
+        // The beginning of another id does not count.
+        Ok(_)
+        | Err(QueryError::Store(StoreError::Missing { .. } | StoreError::Ambiguous { .. })) => {
+            Ok(())
+        }
+        Err(error) => Err(error),
     }
 }
 
@@ -228,17 +298,17 @@ pub struct ExportedRun {
 }
 
 impl ExportedRun {
-    /// Reads the text of a run that [`Store::export`] wrote.
+    /// Reads the first run of a text that [`Store::export_with`] wrote.
     ///
     /// # Errors
     ///
     /// [`StoreError::Format`] if the text is incomplete, invalid, or of a newer version.
     pub fn read(text: &str) -> Result<Self, StoreError> {
         let mut entries = Vec::new();
-        let decoded = decode_entries(text, &mut |entry| entries.push(entry)).map_err(|reason| {
+        let decoded = decode_runs(text, &mut |entry| entries.push(entry)).map_err(|reason| {
             StoreError::Format(format!("the file is not an exported run: {reason}"))
         })?;
-        let NewRun { id, created, .. } = decoded.new_run()?;
+        let NewRun { id, created, .. } = decoded.0.new_run()?;
         Ok(Self {
             id,
             created,
@@ -274,14 +344,22 @@ impl ExportedValues {
     }
 }
 
-/// Returns the text of a run, which the caller's transaction makes consistent.
-fn export(session: &dyn SqlSession, run: i64, id: &RunId) -> Result<String, QueryError> {
+/// Returns the text of a run before `following` others, which the caller's transaction makes consistent.
+fn export(
+    session: &dyn SqlSession,
+    run: i64,
+    id: &RunId,
+    following: usize,
+) -> Result<String, QueryError> {
     run::check_format(session, run, id)?;
     let read = |json: String| {
         parse_value(&json).map_err(|reason| QueryError::Store(unreadable(id, &reason)))
     };
     let mut text = String::new();
-    let mut end = ExportFooterV1::default();
+    let mut end = ExportFooterV1 {
+        following,
+        ..ExportFooterV1::default()
+    };
     add(&mut text, id, &read_header(session, run, &read)?)?;
     // Values precede the entries that refer to them, so that an import can decode each line when it is read.
     for (digest, json) in read_values(session, run)? {
@@ -385,32 +463,55 @@ fn deserialize_present<'de, D: Deserializer<'de>>(
     Value::deserialize(deserializer).map(Some)
 }
 
-/// Decodes an exported run, including all of its values, entries and decisions.
-fn decode_run(text: &str) -> Result<DecodedRun, String> {
-    decode_entries(text, &mut |_| {})
+/// Decodes the exported runs of a text, including all of their values, entries and decisions. Passes each entry of the first one to
+/// `visit`.
+fn decode_runs(
+    text: &str,
+    visit: &mut dyn FnMut(Entry),
+) -> Result<(DecodedRun, Vec<DecodedRun>), String> {
+    let mut lines = (1..).zip(text.split_inclusive('\n'));
+    let first = decode_run(&mut lines, visit)?.ok_or("it is empty")?;
+    let mut further: Vec<DecodedRun> = Vec::new();
+    for following in (0..first.following).rev() {
+        let run = decode_run(&mut lines, &mut |_| {})?.ok_or("it is truncated")?;
+        if run.following != following {
+            return Err("its number of runs differs from the one that it states".to_owned());
+        }
+        let mut known = std::iter::once(&first).chain(&further);
+        if known.any(|known| known.run.id == run.run.id) {
+            return Err(format!("it has the run `{}` twice", run.run.id));
+        }
+        further.push(run);
+    }
+    match lines.next() {
+        // Lines after the end are not covered by its counts.
+        Some((number, _)) => Err(format!("line {number}: there is a line after the end")),
+        None => Ok((first, further)),
+    }
 }
 
-/// Like [`decode_run`], and passes each decoded entry to `visit`.
-fn decode_entries(text: &str, visit: &mut dyn FnMut(Entry)) -> Result<DecodedRun, String> {
-    let mut lines = (1..).zip(text.lines());
-    let (_, first) = lines.next().ok_or("it is empty")?;
-    let head = parse_header(first)?;
+/// Decodes the next exported run, up to its footer, and passes each entry to `visit`. `None` if there are no more lines.
+fn decode_run(
+    lines: &mut dyn Iterator<Item = (usize, &str)>,
+    visit: &mut dyn FnMut(Entry),
+) -> Result<Option<DecodedRun>, String> {
+    let Some((_, first)) = lines.next() else {
+        return Ok(None);
+    };
+    let head = parse_header(first.trim_end())?;
     let mut decoded = DecodedRun {
         steps: usize::try_from(head.run.steps).map_err(|_| "the number of steps is negative")?,
         run: head.run,
         batch: EntryBatch::default(),
         decisions: 0,
+        following: 0,
+        text: first.to_owned(),
     };
     let mut values = ExportedValues::default();
-    let mut end = None;
     for (number, line) in lines {
-        // The footer counts everything before it, so a file without one is truncated.
+        decoded.text += line;
         let with_line = |reason: String| format!("line {number}: {reason}");
-        // Lines after the end are not covered by its counts.
-        if end.is_some() {
-            return Err(with_line("there is a line after the end".to_owned()));
-        }
-        match parse(line).map_err(with_line)? {
+        match parse(line.trim_end()).map_err(with_line)? {
             ExportLineV1::Value(value) => {
                 add_value(value, &mut decoded, &mut values).map_err(with_line)?;
             }
@@ -427,21 +528,27 @@ fn decode_entries(text: &str, visit: &mut dyn FnMut(Entry)) -> Result<DecodedRun
                 decision_row(decision).check().map_err(with_line)?;
                 decoded.decisions += 1;
             }
-            ExportLineV1::End(counts) => end = Some(counts),
+            // The footer counts everything before it, so a file without one is truncated.
+            ExportLineV1::End(end) => {
+                decoded.following = end.following;
+                let found = ExportFooterV1 {
+                    values: decoded.batch.blobs.len(),
+                    entries: decoded.batch.rows.len(),
+                    decisions: decoded.decisions,
+                    following: end.following,
+                };
+                return if end == found {
+                    Ok(Some(decoded))
+                } else {
+                    Err(
+                        "its number of lines differs from the one that its last line states"
+                            .to_owned(),
+                    )
+                };
+            }
         }
     }
-    let found = ExportFooterV1 {
-        values: decoded.batch.blobs.len(),
-        entries: decoded.batch.rows.len(),
-        decisions: decoded.decisions,
-    };
-    match end {
-        Some(end) if end == found => Ok(decoded),
-        Some(_) => {
-            Err("its number of lines differs from the one that its last line states".to_owned())
-        }
-        None => Err("it is truncated".to_owned()),
-    }
+    Err("it is truncated".to_owned())
 }
 
 fn parse_header(line: &str) -> Result<ExportHeaderV1, String> {

@@ -153,6 +153,8 @@ impl From<StoredRunError> for ApiError {
             | StoredRunError::DrivenBy(_)
             | StoredRunError::NotStale(_)
             | StoredRunError::Reverted(_)
+            | StoredRunError::IsRevert(_)
+            | StoredRunError::RevertWaits(_)
             | StoredRunError::Superseded(_)
             | StoredRunError::NotStored
             | StoredRunError::NoCall(_)

@@ -65,7 +65,6 @@ pub(crate) fn approver(
         ))
     });
     let mut otherwise: Arc<dyn Approver> = match arguments.approve {
-        _ if subject.is_approved => Arc::new(WholePlan),
         Approve::All => Arc::new(Always(Decision::Approve { args: None })),
         Approve::None => Arc::new(Always(Decision::Reject {
             because: Some("`--approve none` was given".to_owned()),
@@ -75,17 +74,22 @@ pub(crate) fn approver(
             None => Arc::new(Always(Decision::Later)),
         },
     };
+    if subject.is_approved {
+        otherwise = Arc::new(WholePlan {
+            run: subject.stored.as_ref().map(|(_, run)| (*run).clone()),
+            otherwise,
+        });
+    }
     match subject.stored {
-        Some((store, run)) => {
+        Some((store, _)) => {
             if waits {
                 otherwise = Arc::new(Announced {
-                    run: run.clone(),
                     live: Arc::clone(subject.live),
                     printer,
                 });
             }
             let live = Arc::clone(subject.live);
-            let stored = StoreApprover::new(store, run.clone())
+            let stored = StoreApprover::new(store)
                 .or(otherwise)
                 .on_error(move |error| {
                     live.suspend(|| printer.quote(&format!("warning: {error}")));
@@ -376,11 +380,19 @@ pub(super) fn effects(plan: &CheckedPlan) -> Vec<String> {
         .collect()
 }
 
-/// An approver that agrees to every call, because the whole plan was approved.
-struct WholePlan;
+/// An approver that agrees to every call of a run, because its whole plan was approved. The undos of the run that reverts it if it fails are
+/// calls of another plan.
+struct WholePlan {
+    /// The run, if it is stored.
+    run: Option<RunId>,
+    otherwise: Arc<dyn Approver>,
+}
 
 impl Approver for WholePlan {
     fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
+        if self.run.as_ref().is_some_and(|run| *run != request.run) {
+            return self.otherwise.decide(request);
+        }
         let decision = if request.was_rejected {
             Decision::Later
         } else {
@@ -392,14 +404,13 @@ impl Approver for WholePlan {
 
 /// An approver that prints the commands with which another process can decide, and leaves the decision to that process.
 struct Announced {
-    pub(crate) run: RunId,
-    pub(crate) live: Arc<Live>,
-    pub(crate) printer: Printer,
+    live: Arc<Live>,
+    printer: Printer,
 }
 
 impl Approver for Announced {
     fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
-        let line = store::waiting_line(&self.run, &request.at.to_string());
+        let line = store::waiting_line(&request.run, &request.at.to_string());
         self.live.suspend(|| self.printer.message(&line));
         Box::pin(std::future::ready(Decision::Later))
     }

@@ -1,6 +1,5 @@
 //! `planwright revert RUN`: undoes what a run did; and the revert of a run that failed, if its plan wants one.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use planwright::core::check::{CheckedPlan, Policy};
@@ -8,7 +7,6 @@ use planwright::core::plan::OnFailure;
 use planwright::core::{PlanConsent, Tool, Value};
 use planwright::engine::run::RevertSummary;
 use planwright::engine::{RunOptions, RunStatus, RunSummary};
-use planwright::format::{InDoubtV1, REVERT_SCHEMA, RevertV1, UndoV1, UnrevertedV1};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::service::{Revert, RevertRequest, RunStorage};
 use planwright::stored::{self, StoredRun};
@@ -55,39 +53,42 @@ pub(crate) async fn revert(
         holder: &store::this_process(),
         is_leased: false,
     };
-    let (mut revert, loaded) = Revert::prepare(&store, request).await?;
-    let format = arguments.output.format;
-    let is_refused = !revert.is_complete() && !arguments.partial;
-    if arguments.dry_run || is_refused || revert.undos.is_empty() {
-        show(&revert, format, printer)?;
-        if arguments.dry_run || !is_refused {
-            return Ok(Exit::Success);
-        }
-        printer.status("not everything can be undone, so nothing was called");
-        printer.hint("`--partial` undoes the rest");
-        return Ok(Exit::Rejected);
+    let mut revert = Revert::prepare(&store, request).await?;
+    if revert.undos.is_empty() {
+        return show_proposal(&revert, arguments, printer);
     }
+    let format = arguments.output.format;
     let telemetry = telemetry::open(&config)?;
     let mut signals = Signals::new()?;
-    let needed: BTreeSet<String> = loaded.tool_names();
-    let mut toolbox = tokio::select! {
-        toolbox = Toolbox::open(&sources, Some(&needed), ServerUse::Calls, printer) => toolbox?,
+    let needed = revert.tool_names();
+    let opened = tokio::select! {
+        opened = Toolbox::open(&sources, Some(&needed), ServerUse::Calls, printer) => opened,
         _ = signals.next() => return Ok(Exit::Interrupted),
     };
-    // The run knew nothing of a tool that only the configuration names, so nothing says that it needs no approval.
-    let known: Vec<_> = stored.process.iter().flat_map(|of| &of.tools).collect();
-    let asks = |tool: &Tool| {
-        let is_known = known
-            .iter()
-            .any(|known| known.server == *tool.server && known.name == *tool.name);
-        !is_known || stored.asks(tool)
+    let mut toolbox = match opened {
+        Ok(toolbox) => toolbox,
+        // The journal suffices for a list.
+        Err(error) if arguments.dry_run => {
+            printer.quote(&format!("warning: the undos were not checked: {error}"));
+            return show_proposal(&revert, arguments, printer);
+        }
+        Err(error) => return Err(error),
     };
+    let asks = |tool: &Tool| stored.asks_in_revert(tool);
     toolbox.apply_config_asking(&config, Some(&store), asks, printer)?;
-    let (plan, loaded) = loaded.check(&toolbox.catalog, &policy);
-    let Some(plan) = plan else {
-        let exit = rejected(&loaded, &toolbox, format, printer);
-        toolbox.servers.close().await;
-        return exit;
+    // The check finds undos that are not sound, which the proposal names.
+    let checked = revert.check(&toolbox.catalog, &policy);
+    let (plan, loaded) = match checked {
+        Ok(Some(checked)) if !arguments.dry_run && !is_refused(&revert, arguments) => checked,
+        Ok(_) => {
+            toolbox.servers.close().await;
+            return show_proposal(&revert, arguments, printer);
+        }
+        Err(loaded) => {
+            let exit = rejected(&loaded, &toolbox, format, printer);
+            toolbox.servers.close().await;
+            return exit;
+        }
     };
     if format == RunFormat::Text {
         printer.quote(&described(&revert));
@@ -130,6 +131,28 @@ pub(crate) async fn revert(
         revisions: Vec::new(),
     };
     Box::pin(session.run_and_report(segment, signals)).await
+}
+
+/// Returns true if nothing is called because something cannot be undone.
+fn is_refused(revert: &Revert, arguments: &RevertArguments) -> bool {
+    !revert.is_complete() && !arguments.partial
+}
+
+/// Shows what a revert would do that is not made.
+fn show_proposal(
+    revert: &Revert,
+    arguments: &RevertArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    show(revert, arguments.output.format, printer)?;
+    if arguments.dry_run || !is_refused(revert, arguments) {
+        return Ok(Exit::Success);
+    }
+    printer.status("not everything can be undone, so nothing was called");
+    if !revert.undos.is_empty() {
+        printer.hint("`--partial` undoes the rest");
+    }
+    Ok(Exit::Rejected)
 }
 
 /// Returns the start of the run that reverts.
@@ -236,35 +259,7 @@ fn show(revert: &Revert, format: RunFormat, printer: Printer) -> Result<(), Comm
             printer.data(&terminal_text::lines(&described(revert)));
             Ok(())
         }
-        RunFormat::Json | RunFormat::Events => output::json(&document(revert), format, printer),
-    }
-}
-
-fn document(revert: &Revert) -> RevertV1 {
-    let undos = revert.undos.iter().map(|undo| UndoV1 {
-        step: undo.step.clone(),
-        call: undo.at.to_string(),
-        called: undo.called.clone(),
-        tool: undo.tool.clone(),
-        args: undo.arguments.clone(),
-    });
-    let unreverted = revert.unreverted.iter().map(|call| UnrevertedV1 {
-        call: call.at.to_string(),
-        tool: call.tool.clone(),
-        reason: call.reason.clone(),
-    });
-    let in_doubt = revert.in_doubt.iter().map(|call| InDoubtV1 {
-        call: call.at.to_string(),
-        tool: call.tool.clone(),
-        undone_by: call.undone_by.clone(),
-    });
-    RevertV1 {
-        schema: REVERT_SCHEMA,
-        run: revert.run.clone(),
-        undos: undos.collect(),
-        unreverted: unreverted.collect(),
-        in_doubt: in_doubt.collect(),
-        undone_before: revert.undone_before,
+        RunFormat::Json | RunFormat::Events => output::json(&revert.document(), format, printer),
     }
 }
 

@@ -10,6 +10,7 @@ use planwright::core::{Plan, Value};
 use planwright::engine::journal::Entry;
 use planwright::engine::run::History;
 use planwright::loaded_plan::declared_inputs;
+use planwright::stored;
 use planwright::terminal_text;
 use planwright_store::{ImportOutcome, NewPlan, Prune, Store, StoreError, StoredPlan};
 use serde::Serialize;
@@ -45,7 +46,7 @@ pub(crate) fn export(arguments: &ExportArguments, printer: Printer) -> Result<Ex
     }
     let store = store::open(&arguments.store, printer)?;
     let run = find_run(&store, arguments.run.as_deref())?;
-    let text = store.export(run.id.as_str()).map_err(store::explain)?;
+    let text = stored::export(&store, run.id.as_str())?;
     match &arguments.output {
         Some(file) => write(&text, file, arguments.force)?,
         None => printer.data(&text),
@@ -74,6 +75,10 @@ pub(crate) fn import(arguments: &ImportArguments, printer: Printer) -> Result<Ex
         ));
     } else {
         printer.status(&format!("the run {run} already exists, unchanged"));
+    }
+    for further in &imported.further {
+        let further = store::short_id(further);
+        printer.status(&format!("imported with it: the run {further}"));
     }
     printer.data_line(imported.id.as_str());
     Ok(Exit::Success)

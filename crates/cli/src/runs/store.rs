@@ -198,6 +198,13 @@ impl From<StoredRunError> for CommandError {
             StoredRunError::Reverted(by) | StoredRunError::Superseded(by) => {
                 explained.hint(format!("`planwright show {}` shows that run", short_id(&by)))
             }
+            StoredRunError::RevertWaits(by) => explained.hint(format!(
+                "`planwright resume {}` asks about its calls; once they are rejected, the run can be reverted again",
+                short_id(&by)
+            )),
+            StoredRunError::IsRevert(_) => {
+                explained.hint("run the plan again: `planwright run` with the plan of that run")
+            }
             StoredRunError::NotStored => explained.hint("leave `--no-store` out"),
             StoredRunError::Done(_) => {
                 explained.hint("a plan that changes the step runs it again: `--plan FILE`")

@@ -11,7 +11,10 @@ use crate::program::{json_report, run_program, stderr};
 const TOOLS: &str = r#"{"tools": {
     "create": {"output_schema": {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]},
                "annotations": {"destructiveHint": false}, "returns": {"id": "e-1"}},
-    "delete": {"approval": true, "returns": "deleted"},
+    "delete": {"input_schema": {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"], "additionalProperties": false},
+               "approval": true, "returns": "deleted"},
+    "delete_all": {"annotations": {"destructiveHint": false}, "returns": "deleted"},
+    "post": {"annotations": {"destructiveHint": false}, "returns": "posted"},
     "send": {"annotations": {"destructiveHint": false}, "returns": "sent"},
     "look": {"annotations": {"readOnlyHint": true}, "returns": "seen"},
     "fail": {"fails": {"code": "no", "message": "no"}}
@@ -65,6 +68,67 @@ fn what_would_be_undone_is_said_first() {
 }
 
 #[test]
+fn an_unsound_undo_of_the_configuration_is_named_and_the_rest_is_offered() {
+    let folder = folder(
+        r#"{"steps": [{"id": "a", "tool": "create", UNDO}, {"id": "b", "tool": "send", "after": ["a"]}, {"id": "c", "tool": "post", "after": ["b"]}]}"#,
+    );
+    let config = r#"[tools.undo]
+"simulated.send" = "unsend(id=1)"
+"simulated.post" = "delete(number=${output})"
+"#;
+    fs::write(folder.path().join("planwright.toml"), config).unwrap();
+    let report = run(folder.path());
+    let run = report["run"].as_str().unwrap();
+    let unreverted = json!([
+        {"call": "b", "tool": "simulated.send", "reason": "there is no tool `unsend`"},
+        {"call": "c", "tool": "simulated.post", "reason": "the tool `delete` needs the argument `id`"},
+    ]);
+    for (arguments, status) in [
+        (vec!["revert", run, "--dry-run"], 0),
+        (vec!["revert", run], 3),
+    ] {
+        let output = program(folder.path(), &arguments);
+        assert_eq!(output.status.code(), Some(status), "{}", stderr(&output));
+        let shown = json_report(&output);
+        assert_eq!(shown["undos"][0]["step"], "undo_a", "{arguments:?}");
+        assert_eq!(shown["undos"].as_array().map(Vec::len), Some(1));
+        assert_eq!(shown["unreverted"], unreverted, "{arguments:?}");
+    }
+    let partial = ["revert", run, "--partial", "--approve", "all"];
+    let partial = program(folder.path(), &partial);
+    assert_eq!(partial.status.code(), Some(0), "{}", stderr(&partial));
+    let again = json_report(&program(folder.path(), &["revert", run]));
+    assert_eq!(again["undone_before"], 1);
+    assert_eq!(again["unreverted"], unreverted);
+}
+
+#[test]
+fn an_undo_with_untrusted_arguments_asks_or_is_refused() {
+    let steps = r#"{"steps": [{"id": "a", "tool": "create", "undo": {"tool": "delete_all", "arguments": {"id": "${output.id}"}}}]}"#;
+    // Without a flow policy, with one that asks, and with one that denies.
+    for (flow, denies, status) in [(false, false, 0), (true, false, 4), (true, true, 3)] {
+        let folder = folder(steps);
+        if denies {
+            let config = "[flow]\nviolation = \"deny\"\n";
+            fs::write(folder.path().join("planwright.toml"), config).unwrap();
+        }
+        let run = ["run", "plan.json", "--simulate", "tools.json", "--flow"];
+        let output = program(folder.path(), &run[..4 + usize::from(flow)]);
+        let report = json_report(&output);
+        // The run makes no undo, so the analysis of its plan does not look at them.
+        assert_eq!(report["status"], "succeeded");
+        let revert = program(folder.path(), &["revert", report["run"].as_str().unwrap()]);
+        assert_eq!(revert.status.code(), Some(status), "{}", stderr(&revert));
+        if denies {
+            let refused = json_report(&revert);
+            assert_eq!(refused["undos"], json!([]));
+            let reason = refused["unreverted"][0]["reason"].as_str().unwrap();
+            assert!(reason.contains("delete_all"), "{reason}");
+        }
+    }
+}
+
+#[test]
 fn an_undo_asks_as_any_call() {
     let folder = folder(r#"{"steps": [{"id": "a", "tool": "create", UNDO}]}"#);
     let report = run(folder.path());
@@ -73,6 +137,11 @@ fn an_undo_asks_as_any_call() {
     assert_eq!(waiting.status.code(), Some(4), "{}", stderr(&waiting));
     let waiting = json_report(&waiting);
     let id = waiting["run"].as_str().unwrap();
+    // A person is not asked about one call by two runs.
+    let second = program(folder.path(), &["revert", run]);
+    assert_eq!(second.status.code(), Some(2));
+    let said = stderr(&second);
+    assert!(said.contains("waits for a decision"), "{said}");
     let resumed = program(folder.path(), &["resume", id, "--approve", "all"]);
     assert_eq!(resumed.status.code(), Some(0), "{}", stderr(&resumed));
     let again = json_report(&program(folder.path(), &["revert", run]));
@@ -117,4 +186,19 @@ fn a_plan_that_is_undone_when_it_fails() {
     let failed = report["run"].as_str().unwrap();
     let again = json_report(&program(folder.path(), &["revert", failed]));
     assert_eq!(again["undone_before"], 1);
+}
+
+#[test]
+fn a_list_needs_no_tools() {
+    let folder = folder(r#"{"steps": [{"id": "a", "tool": "create", UNDO}]}"#);
+    let report = run(folder.path());
+    let run = report["run"].as_str().unwrap();
+    fs::remove_file(folder.path().join("tools.json")).unwrap();
+    let listed = program(folder.path(), &["revert", run, "--dry-run"]);
+    assert_eq!(listed.status.code(), Some(0), "{}", stderr(&listed));
+    assert_eq!(json_report(&listed)["undos"][0]["step"], "undo_a");
+    let said = stderr(&listed);
+    assert!(said.contains("the undos were not checked"), "{said}");
+    let refused = program(folder.path(), &["revert", run]);
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
 }

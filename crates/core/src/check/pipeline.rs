@@ -222,6 +222,7 @@ pub(super) fn check_plan(
     inputs::check(&resolved, &mut reporter);
     slots::check_sharing(&resolved, &mut reporter);
     let undos = undo::check(&resolved, &mut reporter);
+    undo::check_inner_plans(&resolved, &mut reporter);
     policy::check_external_values(&resolved, &mut reporter);
     slots::check(&resolved, &types, &mut reporter);
     slot_schemas::check(&resolved, &types, &mut reporter);

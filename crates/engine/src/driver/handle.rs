@@ -1,6 +1,7 @@
 //! The caller's handle to a run: the commands that it sends, and the summary that it waits for.
 
 use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -24,6 +25,7 @@ pub(crate) enum RunCommand {
 #[derive(Debug)]
 pub struct RunHandle {
     commands: mpsc::UnboundedSender<RunCommand>,
+    successor: Arc<Mutex<Succession>>,
     task: tokio::task::JoinHandle<RunSummary>,
 }
 
@@ -32,7 +34,11 @@ impl RunHandle {
         commands: mpsc::UnboundedSender<RunCommand>,
         task: tokio::task::JoinHandle<RunSummary>,
     ) -> Self {
-        Self { commands, task }
+        Self {
+            commands,
+            successor: Arc::default(),
+            task,
+        }
     }
 
     /// Adds the further steps of `plan` to the run: it must be the running plan, [extended](CheckedPlan::extend).
@@ -67,7 +73,22 @@ impl RunHandle {
 
     /// Returns a handle that can cancel the run.
     pub fn canceller(&self) -> Canceller {
-        Canceller(self.commands.clone())
+        Canceller {
+            commands: self.commands.clone(),
+            successor: Arc::clone(&self.successor),
+        }
+    }
+
+    /// Lets all cancellers of this run, which has ended, end the run of `next` from now on: that run completes the work of this one. It
+    /// ends at once if this one was asked to.
+    pub fn succeed(&self, next: Canceller) {
+        let mut succession = lock(&self.successor);
+        match succession.requested.take() {
+            Some(Request::Drain(limit)) => next.drain(limit),
+            Some(Request::Cancel) => next.cancel(),
+            None => {}
+        }
+        succession.next = Some(next);
     }
 
     /// Drains the run: nothing new starts, and the run ends once the calls in flight have ended. Calls that take
@@ -85,21 +106,66 @@ impl RunHandle {
     }
 }
 
-/// Cancels or drains a run.
+/// Cancels or drains a run, and the one that [succeeds](RunHandle::succeed) it.
 #[derive(Clone, Debug)]
-pub struct Canceller(mpsc::UnboundedSender<RunCommand>);
+pub struct Canceller {
+    commands: mpsc::UnboundedSender<RunCommand>,
+    successor: Arc<Mutex<Succession>>,
+}
+
+/// The run that completes the work of another one, if there is one, and the request to the latter that the former has not received.
+#[derive(Debug, Default)]
+struct Succession {
+    next: Option<Canceller>,
+    requested: Option<Request>,
+}
+
+/// A request to end a run.
+#[derive(Clone, Copy, Debug)]
+enum Request {
+    Drain(Duration),
+    Cancel,
+}
+
+fn lock(succession: &Mutex<Succession>) -> MutexGuard<'_, Succession> {
+    succession.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 impl Canceller {
     /// Cancels the run: calls in flight are aborted, nothing new starts.
     pub fn cancel(&self) {
+        self.request(Request::Cancel);
+    }
+
+    /// Cancels the run as [`cancel`](Self::cancel) does, but not the run that succeeds it, for a caller that only lost interest in the result.
+    pub fn cancel_alone(&self) {
         // Sending fails only if the run has ended already.
-        let _ = self.0.send(RunCommand::Cancel);
+        let _ = self.commands.send(RunCommand::Cancel);
     }
 
     /// Drains the run, see [`RunHandle::drain`].
     pub fn drain(&self, limit: Duration) {
+        self.request(Request::Drain(limit));
+    }
+
+    fn request(&self, request: Request) {
+        let command = match request {
+            Request::Drain(limit) => RunCommand::Drain(limit),
+            Request::Cancel => RunCommand::Cancel,
+        };
         // Sending fails only if the run has ended already.
-        let _ = self.0.send(RunCommand::Drain(limit));
+        let _ = self.commands.send(command);
+        let next = {
+            let mut succession = lock(&self.successor);
+            let next = succession.next.clone();
+            if next.is_none() {
+                succession.requested = Some(request);
+            }
+            next
+        };
+        if let Some(next) = next {
+            next.request(request);
+        }
     }
 }
 

@@ -147,6 +147,10 @@ impl RunSpec {
         expect(clippy::unnecessary_wraps, reason = "a store may fail")
     )]
     fn open(&mut self) -> Result<(SpawnRequest, Option<Arc<dyn Journal>>), Error> {
+        #[cfg(feature = "store")]
+        if let RunStorage::Resumed { prepared, .. } = &self.storage {
+            self.is_cancelled |= prepared.only_settles;
+        }
         let mut start = SpawnRequest::new(self.id.clone(), self.plan.clone());
         if self.is_cancelled {
             start = start.cancelled();
@@ -229,6 +233,16 @@ impl RunStorage {
             Self::Resumed { prepared, .. } => Some(prepared.plan_consent(plan, options)),
             // Its caller has written the header of this process.
             Self::Journal { header, .. } => ProcessV1::from_value(header).ok()?.plan_consent,
+        }
+    }
+
+    /// Returns true if the run undoes another one.
+    #[cfg(feature = "store")]
+    pub fn is_revert(&self) -> bool {
+        match self {
+            Self::New { run, .. } => run.reverts.is_some(),
+            Self::Resumed { prepared, .. } => prepared.is_revert,
+            Self::Nothing | Self::Journal { .. } | Self::History(_) => false,
         }
     }
 

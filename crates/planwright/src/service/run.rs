@@ -157,7 +157,8 @@ impl Run {
                 && let Some(revert) = self.revert.take()
             {
                 // The journal has the lease, so that no other process resumes the run meanwhile.
-                let reverted = Box::pin(revert.revert(&self.planwright, &self.id)).await;
+                let reverted =
+                    Box::pin(revert.revert(&self.planwright, (&self.id, &self.handle))).await;
                 summary.revert = Some(Box::new(reverted));
             }
         }

@@ -253,7 +253,7 @@ impl RunBuilder {
         if let Some(store) = self.store {
             // A new run: earlier results are resumed from their store only.
             check_history(0, self.history.as_ref()).map_err(StartError::from)?;
-            spec.approver = approver_of(&store, &spec.id, spec.approver, self.waits);
+            spec.approver = approver_of(&store, spec.approver, self.waits);
             self.planwright.verify(&spec.plan)?;
             spec.storage = new_run(&self.planwright, &spec.plan, store)?;
             return self.planwright.launch(spec);

@@ -1,8 +1,9 @@
 //! Decisions about the calls of a stored run: those that any process stored, and those that are pending; and the approval of its whole plan.
 
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use futures::future::{BoxFuture, pending};
@@ -18,19 +19,18 @@ use tokio::sync::{Mutex, watch};
 
 use super::{Decider, StoredRun, StoredRunError};
 
-/// An approver by the decisions in the store about the calls of one run: it uses the unused decision about exactly this call.
-/// Calls without one are left to [another approver](Self::or), or postponed.
+/// An approver by the decisions in the store about the calls of a run, and of the run that reverts it: it uses the unused decision about
+/// exactly this call. Calls without one are left to [another approver](Self::or), or postponed.
 ///
 /// Decisions that the journal of the run contains are [forgotten](Store::delete_used_decisions) when it is opened, so each counts
 /// once.
 pub struct StoreApprover {
     store: Store,
-    run: RunId,
     fallback: Option<Arc<dyn Approver>>,
     watch: Watch,
     on_error: Option<Report>,
-    /// Changes with each stored decision, once a call waits for one.
-    changes: OnceLock<watch::Receiver<Change>>,
+    /// Changes with each stored decision about calls of a run, once a call of the run waits for one.
+    changes: StdMutex<HashMap<RunId, watch::Receiver<Change>>>,
     /// First reads of the store take turns, so that calls are asked about in their order.
     turn: Mutex<()>,
 }
@@ -53,15 +53,14 @@ type Report = Box<dyn Fn(&StoreError) + Send + Sync>;
 type Change = Result<(), StoreError>;
 
 impl StoreApprover {
-    /// Decides about the calls of the run `run`. Calls without a decision are put off.
-    pub fn new(store: Store, run: RunId) -> Self {
+    /// Decides about calls of runs in `store`. Calls without a decision are put off.
+    pub fn new(store: Store) -> Self {
         Self {
             store,
-            run,
             fallback: None,
             watch: Watch::Never,
             on_error: None,
-            changes: OnceLock::new(),
+            changes: StdMutex::default(),
             turn: Mutex::default(),
         }
     }
@@ -96,7 +95,7 @@ impl StoreApprover {
 
     /// The latest decision about just this call.
     async fn stored(&self, request: &ApprovalRequest) -> Result<Option<Decision>, StoreError> {
-        let run = self.run.clone();
+        let run = request.run.clone();
         let decisions = self
             .store
             .run_blocking(move |store| store.decisions(run.as_str()))
@@ -117,8 +116,13 @@ impl StoreApprover {
 
     /// Waits for a decision about this call; `None` if the run was removed from the store, or cannot be read.
     async fn stored_later(&self, request: &ApprovalRequest) -> Option<Decision> {
-        let changes = self.changes.get_or_init(|| listen(&self.store, &self.run));
-        let mut changes = changes.clone();
+        let mut changes = {
+            let mut known = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+            let changes = known.entry(request.run.clone());
+            changes
+                .or_insert_with(|| listen(&self.store, &request.run))
+                .clone()
+        };
         loop {
             changes.changed().await.ok()?;
             let change = changes.borrow_and_update().clone();
@@ -190,7 +194,6 @@ impl fmt::Debug for StoreApprover {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StoreApprover")
             .field("store", &self.store)
-            .field("run", &self.run)
             .field("watch", &self.watch)
             .finish_non_exhaustive()
     }

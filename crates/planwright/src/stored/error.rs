@@ -64,6 +64,12 @@ pub enum StoredRunError {
     /// The run reverts another one, and a later revert of that one makes its remaining calls.
     #[error("the run `{0}` reverts the rest of what the run was to revert")]
     Superseded(RunId),
+    /// A call of the latest run that reverts the run waits for a decision.
+    #[error("the run `{0}` that reverts the run waits for a decision")]
+    RevertWaits(RunId),
+    /// The run undoes another one: a later revert of that one would not find out that its calls are in effect again.
+    #[error("the run undoes what the run `{0}` did, and is not undone itself")]
+    IsRevert(RunId),
     /// The plan reverts what it did if it fails, which takes a journal.
     #[error("the plan has `on_failure: revert`, and the run is not stored")]
     NotStored,

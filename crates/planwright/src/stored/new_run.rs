@@ -9,7 +9,7 @@ use planwright_core::text::hex;
 use planwright_engine::RunId;
 use planwright_engine::options::RunOptions;
 use planwright_engine::run::redacted_inputs;
-use planwright_store::{LeaseHolder, LeasedRun, NewRun, Store, StoreError};
+use planwright_store::{LeaseHolder, LeasedRun, NewRun, RunInfo, Store, StoreError};
 use sha2::{Digest, Sha256};
 
 use super::{StoredRun, StoredRunError, plan_consent, tools_of};
@@ -111,7 +111,8 @@ pub fn process(plan: &CheckedPlan, options: &RunOptions, now: SystemTime) -> Pro
     }
 }
 
-/// The runs that revert `run`, in the order in which they began, with the calls that each undoes; and the id of the next one.
+/// The runs that revert `run`, in the order in which they began, with the calls that each undoes; and the id of the next one. Imported
+/// reverts of a run that began in this store do not count.
 ///
 /// The ids follow from that of `run`, so that a lookup needs no index, and of two processes only one can begin the next one.
 ///
@@ -127,20 +128,54 @@ pub fn reverts_of(
     loop {
         let id = revert_id(run, number)?;
         // The beginning of a longer id does not count.
-        match store.run(id.as_str()) {
-            Ok(info) if info.id == id => {}
+        let info = match store.run(id.as_str()) {
+            Ok(info) if info.id == id => info,
             Ok(_) | Err(StoreError::Missing { .. } | StoreError::Ambiguous { .. }) => {
                 return Ok((found, id));
             }
             Err(error) => return Err(error.into()),
+        };
+        number += 1;
+        // Anyone can write into a file that a run of another store is undone.
+        let is_local = |of: RunInfo| of.id == *run && of.imported.is_none();
+        if info.imported.is_some() && store.run(run.as_str()).is_ok_and(is_local) {
+            continue;
         }
         let header = RunV1::from_value(&store.header(id.as_str())?)?;
         // A caller may have given the id to another run.
         if let Some(reverts) = header.reverts.filter(|reverts| reverts.run == *run) {
             found.push((id, reverts));
         }
-        number += 1;
     }
+}
+
+/// Exports a run with everything that says what of it is undone: the run that it reverts, and the reverts of both.
+///
+/// # Errors
+///
+/// Those of [`Store::export`].
+pub fn export(store: &Store, selector: &str) -> Result<String, StoredRunError> {
+    let run = store.run(selector)?.id;
+    let mut family = vec![run.clone()];
+    let header = RunV1::from_value(&store.header(run.as_str())?);
+    // A program that uses the store directly writes other headers, and its runs revert nothing.
+    if let Some(reverts) = header.ok().and_then(|header| header.reverts)
+        && store
+            .run(reverts.run.as_str())
+            .is_ok_and(|info| info.id == reverts.run)
+    {
+        family.push(reverts.run);
+    }
+    let mut next = 0;
+    while let Some(run) = family.get(next).cloned() {
+        for (revert, _) in reverts_of(store, &run)?.0 {
+            if !family.contains(&revert) {
+                family.push(revert);
+            }
+        }
+        next += 1;
+    }
+    Ok(store.export_with(run.as_str(), family.get(1..).unwrap_or_default())?)
 }
 
 /// Returns the id of the revert number `number` of `run`. It looks like any other id, so that its first characters suffice to name it.
@@ -152,21 +187,21 @@ fn revert_id(run: &RunId, number: usize) -> Result<RunId, StoredRunError> {
 
 /// Checks that resuming a run repeats or uses nothing that a later run has undone or will undo. The caller has leased the run, and a run that
 /// reverts another begins only while its predecessor and the reverted run are leased.
+///
+/// Returns the later revert that makes the remaining calls of the run, if there is one: the run must make none of them.
 pub(super) fn check_not_reverted(
     stored: &StoredRun,
     store: &Store,
     id: &RunId,
-) -> Result<(), StoredRunError> {
+) -> Result<Option<RunId>, StoredRunError> {
     let (reverts, _) = reverts_of(store, id)?;
     if let Some((by, _)) = reverts.into_iter().next_back() {
         return Err(StoredRunError::Reverted(by));
     }
     let Some(reverts) = &stored.run.reverts else {
-        return Ok(());
+        return Ok(None);
     };
     let (all, _) = reverts_of(store, &reverts.run)?;
-    match all.into_iter().next_back() {
-        Some((last, _)) if last != *id => Err(StoredRunError::Superseded(last)),
-        Some(_) | None => Ok(()),
-    }
+    let last = all.into_iter().next_back().map(|(last, _)| last);
+    Ok(last.filter(|last| last != id))
 }

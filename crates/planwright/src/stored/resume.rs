@@ -52,6 +52,10 @@ pub struct PreparedResume {
     pub process: ProcessV1,
     /// The finished steps that run again, because the new plan changes the inputs of their results.
     pub rerun: Vec<StaleStep>,
+    /// True if the run undoes another one.
+    pub is_revert: bool,
+    /// True if the run ends as cancelled, without a call, once its journal has the choices: a later run makes its remaining calls.
+    pub only_settles: bool,
     earlier_consents: EarlierConsents,
 }
 
@@ -80,7 +84,7 @@ impl ResumeRequest<'_> {
         if let Some(engine) = stored.driving_engine() {
             return Err(StoredRunError::DrivenBy(engine.to_owned()));
         }
-        check_not_reverted(stored, store, self.id)?;
+        let superseded_by = check_not_reverted(stored, store, self.id)?;
         // Further reverts find out by its steps what a revert has undone.
         if self.new_plan.is_some() && stored.run.reverts.is_some() {
             return Err(StoredRunError::OtherPlan);
@@ -94,6 +98,13 @@ impl ResumeRequest<'_> {
         process.idle_ms = Some(u64::try_from(idle.as_millis()).unwrap_or(u64::MAX));
         history.add_pause(process.idle());
         self.choices = resolve_choices(self.plan, &history, self.choices)?;
+        let only_settles = superseded_by.is_some();
+        // Only this run has the calls whose outcome it does not know, so a person says here what became of them.
+        if let Some(by) = superseded_by
+            && !settle_doubts(&self.choices, &history)
+        {
+            return Err(StoredRunError::Superseded(by));
+        }
         if self.new_plan.is_none() && !is_plan_of(self.plan, stored, &history) {
             return Err(StoredRunError::OtherPlan);
         }
@@ -131,6 +142,8 @@ impl ResumeRequest<'_> {
             history,
             process,
             rerun,
+            is_revert: stored.run.reverts.is_some(),
+            only_settles,
             earlier_consents: stored.earlier_consents()?,
         })
     }
@@ -151,6 +164,15 @@ impl ResumeRequest<'_> {
             }),
         }
     }
+}
+
+/// Returns true if there are choices, and each is about calls whose outcome is unknown.
+fn settle_doubts(choices: &[(Arc<str>, Choice)], history: &History) -> bool {
+    let is_doubtful = |(step, _): &(Arc<str>, Choice)| {
+        let mut steps = history.steps();
+        steps.any(|(at, past)| at.to_string() == **step && past.calls_in_doubt().next().is_some())
+    };
+    !choices.is_empty() && choices.iter().all(is_doubtful)
 }
 
 /// Returns true if `plan` is the plan that the run had last. Secret defaults are redacted in stored plans, so the

@@ -340,6 +340,14 @@ impl StoredRun {
             .any(|known| known.approval && known.server == *tool.server && known.name == *tool.name)
     }
 
+    /// Returns true if calls of `tool` that undo those of the run need a decision, whatever the configuration says. The run knew nothing of a
+    /// tool that only the configuration names, so nothing says that it needs none.
+    pub fn asks_in_revert(&self, tool: &Tool) -> bool {
+        let mut known = self.process.iter().flat_map(|process| &process.tools);
+        let is_known = known.any(|known| known.server == *tool.server && known.name == *tool.name);
+        !is_known || self.asks(tool)
+    }
+
     /// Returns the tools of `plan` that have changed, with their changes.
     pub fn changed_tools(&self, plan: &CheckedPlan) -> Vec<(ToolName, String)> {
         let known = self.process.iter().flat_map(|process| &process.tools);

@@ -7,8 +7,8 @@ use futures::future::BoxFuture;
 use planwright::call_view::{CallView, visible};
 use planwright::stored::StoreApprover;
 use planwright_core::Value;
+use planwright_engine::Decision;
 use planwright_engine::approval::{ApprovalRequest, Approver};
-use planwright_engine::{Decision, RunId};
 use planwright_mcp::Caller;
 use planwright_store::Store;
 
@@ -24,15 +24,11 @@ pub(crate) struct ClientApprover {
 
 /// Returns the approver of a run. A stored decision counts first; without one, the first decision of the client or another process
 /// counts.
-pub(crate) fn run_approver(
-    run: &RunId,
-    store: Option<Store>,
-    client: ClientApprover,
-) -> Arc<dyn Approver> {
+pub(crate) fn run_approver(store: Option<Store>, client: ClientApprover) -> Arc<dyn Approver> {
     let Some(store) = store else {
         return Arc::new(client);
     };
-    let stored = StoreApprover::new(store, run.clone())
+    let stored = StoreApprover::new(store)
         .or(Arc::new(client))
         .watching()
         .on_error(

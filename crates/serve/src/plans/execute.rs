@@ -303,12 +303,13 @@ impl PlanHost {
             form: client.supports_forms().then(|| Arc::clone(&call.caller)),
             task: client.supports_tasks().then(|| Arc::clone(&questions)),
         };
-        spec.approver = approver::run_approver(&spec.id, self.settings.store.clone(), client_asked);
+        spec.approver = approver::run_approver(self.settings.store.clone(), client_asked);
         // A run that another client resumes stays that of the client that started it.
         let owner = spec.client.get_or_insert_with(|| client.id.as_str().into());
         let owner = ClientId::new(Arc::clone(owner));
         spec.trace = call.caller.meta();
         let rerun = spec.storage.rerun().to_vec();
+        let is_revert = spec.storage.is_revert();
         let plan = spec.plan.clone();
         let service = self.service.with_tools(Tools {
             catalog: Arc::clone(&snapshot.extracting),
@@ -332,6 +333,7 @@ impl PlanHost {
             rerun,
             questions,
             began,
+            is_revert,
             meter,
             progress,
             slot,
@@ -430,7 +432,11 @@ impl PlanHost {
 ///
 /// A server whose start has failed before is awaited only for tools that have its name: any misspelt name would wait for it
 /// again and again.
-fn may_gain_tools(view: &UpstreamView, names: &ServerNames, tools: &BTreeSet<String>) -> bool {
+pub(crate) fn may_gain_tools(
+    view: &UpstreamView,
+    names: &ServerNames,
+    tools: &BTreeSet<String>,
+) -> bool {
     let mut servers = view.servers.iter();
     servers.any(|server| {
         let claims = |tool: &String| names.claimants(tool).any(|name| *name == server.name);

@@ -85,7 +85,7 @@ impl PlanHost {
     }
 
     /// Returns the stored form of a run that this process has driven.
-    async fn read_stored_run(
+    pub(crate) async fn read_stored_run(
         &self,
         client: &GatewayClient,
         id: &str,
@@ -124,6 +124,12 @@ impl PlanHost {
     ) -> Result<Arc<TrackedRun>, InvalidPlan> {
         let id = &info.id;
         let refused = |error: StoredRunError| InvalidPlan::Refused(bad_request(&error));
+        // A choice about an undo says for good what became of the call that it undoes.
+        if stored.run.reverts.is_some() && !changes.choices.is_empty() {
+            return Err(InvalidPlan::Refused(BadRequest(format!(
+                "the run `{id}` undoes another one, so a person decides about its steps, with `planwright resume {id}`"
+            ))));
+        }
         if changes.has_texts_of_client() && stored.planner() == Some(PlannerLabel::Exposed) {
             // The run may contain text that its author wrote.
             self.note_unknown_answer(&call.client);
@@ -384,6 +390,8 @@ fn bad_request(error: &StoredRunError) -> BadRequest {
         | StoredRunError::DrivenBy(_)
         | StoredRunError::NotStale(_)
         | StoredRunError::Reverted(_)
+        | StoredRunError::IsRevert(_)
+        | StoredRunError::RevertWaits(_)
         | StoredRunError::Superseded(_)
         | StoredRunError::NotStored
         | StoredRunError::NoCall(_)

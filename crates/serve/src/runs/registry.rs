@@ -37,6 +37,7 @@ pub(crate) struct TrackedRun {
     pub(crate) rerun: Vec<StaleStep>,
     pub(crate) questions: Arc<PendingQuestions>,
     pub(crate) began: SystemTime,
+    is_revert: bool,
     meter: WrittenMeter,
     canceller: Canceller,
     progress: watch::Receiver<RunProgress>,
@@ -72,6 +73,14 @@ impl TrackedRun {
     /// Cancels the run and its calls in flight.
     pub(crate) fn cancel(&self) {
         self.canceller.cancel();
+    }
+
+    /// Cancels the run for want of a caller. A run that undoes another one continues, and so does the revert of a run that has failed: an undo
+    /// that is aborted may or may not have happened, and only a person could find out.
+    fn cancel_unwanted(&self) {
+        if !self.is_revert {
+            self.canceller.cancel_alone();
+        }
     }
 
     pub(crate) fn progress(&self) -> RunProgress {
@@ -115,6 +124,8 @@ pub(crate) struct RunTracking {
     pub(crate) rerun: Vec<StaleStep>,
     pub(crate) questions: Arc<PendingQuestions>,
     pub(crate) began: SystemTime,
+    /// True if the run undoes another one.
+    pub(crate) is_revert: bool,
     pub(crate) meter: WrittenMeter,
     pub(crate) progress: ProgressReporter,
     /// The slot of the run.
@@ -219,6 +230,7 @@ impl RunRegistry {
             rerun,
             questions,
             began,
+            is_revert,
             meter,
             progress: mut reporter,
             slot,
@@ -237,6 +249,7 @@ impl RunRegistry {
             rerun,
             questions,
             began,
+            is_revert,
             meter,
             canceller: run.canceller(),
             progress: watched,
@@ -273,7 +286,15 @@ impl RunRegistry {
                     });
                 }
             }
-            let summary = Arc::new(run.finish().await);
+            // If the plan wants a failed run to be undone, this takes as long as a person takes to decide about the undos.
+            let summary = tokio::select! {
+                biased;
+                Ok(()) = &mut suspended => {
+                    progress.0.send_replace(RunProgress::Suspended);
+                    return;
+                }
+                summary = run.finish() => Arc::new(summary),
+            };
             if let Some(running) = followed.upgrade() {
                 let ended = RunEnd {
                     at: Instant::now(),
@@ -337,7 +358,7 @@ impl RunRegistry {
     }
 }
 
-/// Cancels a run on drop, for callers that go away, unless it was released.
+/// Cancels a run on drop, for callers that go away, unless it was released. Undos continue.
 #[derive(Debug)]
 pub(crate) struct CancelOnDrop(Option<Arc<TrackedRun>>);
 
@@ -355,7 +376,7 @@ impl CancelOnDrop {
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         if let Some(run) = self.0.take() {
-            run.cancel();
+            run.cancel_unwanted();
         }
     }
 }

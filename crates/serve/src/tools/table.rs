@@ -21,6 +21,7 @@ const EXECUTE_PLAN: &str = "execute_plan";
 const CREATE_PLAN: &str = "create_plan";
 const CHECK_PLAN: &str = "check_plan";
 const RESUME_PLAN: &str = "resume_plan";
+const REVERT_RUN: &str = "revert_run";
 const GET_RUN: &str = "get_run";
 const SEARCH_TOOLS: &str = "search_tools";
 const DESCRIBE_TOOLS: &str = "describe_tools";
@@ -89,7 +90,7 @@ const ALL: &[GatewayMode] = &[
 ];
 
 /// All tools, in the order in which clients see those of their mode.
-static TOOLS: [GatewayTool; 11] = [
+static TOOLS: [GatewayTool; 12] = [
     GatewayTool {
         name: EXECUTE_PLAN,
         modes: PLANS,
@@ -133,6 +134,13 @@ static TOOLS: [GatewayTool; 11] = [
         condition: Condition::Always,
         definition: Definition::Listing(resume),
         handler: |host, call| Box::pin(async move { Ok(Box::pin(host.resume(&call)).await?) }),
+    },
+    GatewayTool {
+        name: REVERT_RUN,
+        modes: PLANS,
+        condition: Condition::Always,
+        definition: Definition::Fixed(revert_run),
+        handler: |host, call| Box::pin(async move { Ok(Box::pin(host.revert(&call)).await?) }),
     },
     GatewayTool {
         name: GET_RUN,
@@ -450,6 +458,21 @@ fn resume_call() -> serde_json::Value {
         "title": "Resume a call",
         "description": "Resume a call of call_tool that was waiting, once a person has decided.",
         "inputSchema": {"type": "object", "properties": {"run": {"type": "string"}}, "required": ["run"]},
+        "annotations": {"readOnlyHint": false, "destructiveHint": true, "idempotentHint": false, "openWorldHint": true}
+    })
+}
+
+fn revert_run() -> serde_json::Value {
+    json!({
+        "name": REVERT_RUN,
+        "title": "Undo a run",
+        "description": "Undo the calls of a run in reverse order, if each of them has an undo. `check`: only list them. `from`: the step whose calls are the first to undo.",
+        "inputSchema": {"type": "object", "properties": {
+            "run": {"type": "string"},
+            "from": {"type": "string"},
+            "check": {"type": "boolean"}
+        }, "required": ["run"]},
+        "outputSchema": outcome(),
         "annotations": {"readOnlyHint": false, "destructiveHint": true, "idempotentHint": false, "openWorldHint": true}
     })
 }

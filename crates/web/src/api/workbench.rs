@@ -425,7 +425,7 @@ fn launch(
     let store = &state.settings.store;
     let id = RunId::random();
     // Calls that need consent wait in the inbox.
-    let approver = StoreApprover::new(store.clone(), id.clone())
+    let approver = StoreApprover::new(store.clone())
         .or(Arc::new(Always(Decision::Later)))
         .waiting();
     let run = tools.service.launch(RunSpec {

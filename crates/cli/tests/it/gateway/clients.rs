@@ -143,6 +143,7 @@ fn check_tools(tools: &Value) {
         "search_tools",
         "describe_tools",
         "resume_plan",
+        "revert_run",
         "get_run",
     ] {
         assert!(names.contains(&name), "`{name}` is not among {names:?}");

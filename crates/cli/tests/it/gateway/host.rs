@@ -573,7 +573,10 @@ async fn a_decision_without_a_client_is_made_elsewhere() {
 /// Approves the first call of a run, as another process does.
 pub(super) fn approve(store: &Store, run: &str) {
     let stored = StoredRun::read(store, run).unwrap().history().unwrap();
-    let (at, past) = stored.steps().next().unwrap();
+    let mut steps = stored.steps();
+    let (at, past) = steps
+        .find(|(_, past)| past.open_question().is_some())
+        .unwrap();
     let decision = NewDecision {
         at: Arc::clone(at),
         digest: past

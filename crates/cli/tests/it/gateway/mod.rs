@@ -28,6 +28,7 @@ mod replica_faults;
 mod replicas;
 mod resumption;
 mod retention;
+mod reverts;
 mod rounds;
 mod serve;
 mod unannotated;

@@ -9,7 +9,7 @@ use crate::check::reporter::Reporter;
 use crate::check::resolved_plan::ResolvedPlan;
 use crate::check::slot_writers::SlotWriters;
 use crate::check::type_inference::TypeInference;
-use crate::plan::{Action, Node, Undo};
+use crate::plan::{Action, Node, OnError, OnFailure, PlanTarget, Undo};
 use crate::{Code, Object, Place, Plan, Step, Tool};
 
 /// The position of the undo in the plan that it is checked as.
@@ -35,6 +35,49 @@ pub(in crate::check) fn check(
         undos.extend(tool.map(|tool| (index, tool)));
     }
     undos
+}
+
+/// Checks that the failure of each inner plan that wants to be undone undoes the run: the calls of an inner plan are undone with all others.
+pub(in crate::check) fn check_inner_plans(
+    resolved: &ResolvedPlan<'_>,
+    reporter: &mut Reporter<'_>,
+) {
+    for ((_, step), checked) in resolved.steps().zip(resolved.resolved_steps) {
+        let Action::Plan(call) = &step.action else {
+            continue;
+        };
+        let inner = checked.plan.as_ref().map(|inner| inner.plan().on_failure);
+        if inner != Some(OnFailure::Revert) {
+            continue;
+        }
+        let reason = match (resolved.plan.on_failure, &step.on_error) {
+            (OnFailure::Revert, OnError::Fail) => continue,
+            (OnFailure::Revert, OnError::Continue | OnError::Output(_)) => {
+                "the step handles its failure, so nothing is undone"
+            }
+            (OnFailure::KeepGoing | OnFailure::Stop, _) => {
+                "the plan around it does not, so nothing is undone"
+            }
+        };
+        let place = match &call.target {
+            PlanTarget::Named(name) => name.place,
+            PlanTarget::Inline(plan) => plan.place,
+        };
+        let message = format!(
+            "the plan that the step `{}` runs has `on_failure: revert`, but {reason}",
+            step.id
+        );
+        let diagnostic = reporter.error(Code::ConflictingFields, place, message);
+        let help = match &step.on_error {
+            OnError::Fail => {
+                "write `\"on_failure\": \"revert\"` into the plan around it as well, and so on up to the outermost one, which undoes the whole run"
+            }
+            OnError::Continue | OnError::Output(_) => {
+                "remove the `on_error` of the step, or the `on_failure` of the inner plan"
+            }
+        };
+        reporter.push(diagnostic.help(help));
+    }
 }
 
 /// Checks `undo` as a plan of three steps: two that stand for the output and the arguments of the call of `undone`, and the undo itself.

@@ -397,7 +397,8 @@ mod undos {
     use super::super::fixture::{CheckFixture, catalog, plan};
     use crate::check::{CheckContext, Policy, check};
     use crate::plan::{
-        Alternative, Field, Form, Name, Node, Read, Reference, Segment, Source, Undo,
+        Action, Alternative, Field, Form, Name, Node, OnFailure, PlanTarget, Read, Reference,
+        Segment, Source, Undo,
     };
     use crate::{Place, Plan, StepId};
 
@@ -500,6 +501,31 @@ mod undos {
             messages(plan, &Policy::new()),
             ["PW0107 the step `a` has an undo and calls no tool"]
         );
+    }
+
+    #[test]
+    fn an_inner_plan_is_undone_only_with_the_run_around_it() {
+        let check = |on_failure: OnFailure, step: &str, expected: &[&str]| {
+            let inner = r#"{"steps": [{"id": "b", "tool": "create"}]}"#;
+            let text = format!(r#"{{"steps": [{{"id": "a", {step} "plan": {inner}}}]}}"#);
+            let mut plan = plan(&text);
+            plan.on_failure = on_failure;
+            if let Action::Plan(call) = &mut plan.steps[0].action
+                && let PlanTarget::Inline(inner) = &mut call.target
+            {
+                inner.on_failure = OnFailure::Revert;
+            }
+            assert_eq!(messages(plan, &Policy::new()), expected, "{text}");
+        };
+        let handled = r#""on_error": 1,"#;
+        check(OnFailure::Revert, "", &[]);
+        check(OnFailure::Revert, r#""for_each": [1, 2],"#, &[]);
+        let prefix = "PW0107 the plan that the step `a` runs has `on_failure: revert`, but";
+        let around = format!("{prefix} the plan around it does not, so nothing is undone");
+        check(OnFailure::KeepGoing, "", &[&around]);
+        check(OnFailure::Stop, handled, &[&around]);
+        let kept = format!("{prefix} the step handles its failure, so nothing is undone");
+        check(OnFailure::Revert, handled, &[&kept]);
     }
 
     #[test]

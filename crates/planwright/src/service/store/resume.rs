@@ -267,7 +267,7 @@ impl Resume {
         };
         let prepared = request.prepare(&stored, &store)?;
         planwright.launch(RunSpec {
-            approver: approver_of(&store, &id, approver, waits),
+            approver: approver_of(&store, approver, waits),
             id,
             options,
             storage: RunStorage::Resumed {

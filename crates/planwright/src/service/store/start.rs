@@ -7,7 +7,7 @@ use planwright_core::plan::{Action, PlanTarget};
 use planwright_core::{CheckedPlan, Plan};
 use planwright_dialects::Dialect as _;
 use planwright_dialects::native::Native;
-use planwright_engine::{Approver, RunId};
+use planwright_engine::Approver;
 use planwright_store::{LeaseHolder, Store};
 
 use super::link::now;
@@ -20,11 +20,10 @@ use crate::stored::{NewStoredRun, StoreApprover, StoredRunError};
 /// off waits for a decision of another process.
 pub(in crate::service) fn approver_of(
     store: &Store,
-    id: &RunId,
     approver: Arc<dyn Approver>,
     waits: bool,
 ) -> Arc<dyn Approver> {
-    let stored = StoreApprover::new(store.clone(), id.clone()).or(approver);
+    let stored = StoreApprover::new(store.clone()).or(approver);
     Arc::new(if waits { stored.waiting() } else { stored })
 }
 

@@ -323,13 +323,7 @@ async fn the_parts_of_the_store_use_a_decision_once() {
     let disk = Disk::new();
     let bank = Bank::failing(1);
     let planwright = bank.asking().await;
-    let run = || {
-        by_hand(
-            &planwright,
-            &disk,
-            StoreApprover::new(disk.open(), "r".parse().unwrap()),
-        )
-    };
+    let run = || by_hand(&planwright, &disk, StoreApprover::new(disk.open()));
     assert_eq!(run().await, RunStatus::Waiting);
     disk.approve("r");
     assert_eq!(run().await, RunStatus::Failed);
@@ -338,7 +332,7 @@ async fn the_parts_of_the_store_use_a_decision_once() {
     // A decision in the store takes precedence over another approver.
     disk.approve("r");
     let no = Always(Decision::Reject { because: None });
-    let approver = StoreApprover::new(disk.open(), "r".parse().unwrap()).or(Arc::new(no));
+    let approver = StoreApprover::new(disk.open()).or(Arc::new(no));
     assert_eq!(
         by_hand(&planwright, &disk, approver).await,
         RunStatus::Succeeded

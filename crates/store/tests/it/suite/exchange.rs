@@ -69,6 +69,41 @@ fn an_existing_run_is_imported_only_if_it_is_equal() {
 }
 
 #[test]
+fn several_runs_are_imported_together_or_not_at_all() {
+    let (here, _) = filled();
+    for id in ["second", "third"] {
+        let run = create(&here.store, id);
+        append(&run, entries(step("a", &Value::from(1)))).unwrap();
+    }
+    let [second, third] = ["second", "third"].map(|id| here.store.run(id).unwrap().id);
+    let text = here
+        .store
+        .export_with("r", &[second.clone(), third.clone()]);
+    let text = text.unwrap();
+    let there = scene();
+    let run = create(&there.store, "third");
+    let refused = there.store.import(&text).unwrap_err();
+    assert_eq!(refused.to_string(), "the run `third` already exists");
+    assert!(there.store.run("r").is_err() && there.store.run("second").is_err());
+    drop(run);
+
+    let there = scene();
+    there
+        .store
+        .import(&here.store.export("second").unwrap())
+        .unwrap();
+    let imported = there.store.import(&text).unwrap();
+    assert!(imported.is_new);
+    // The other one was known.
+    assert_eq!(imported.further, [third]);
+    for id in ["r", "second", "third"] {
+        assert_eq!(read(&there.store, id), read(&here.store, id));
+    }
+    let again = there.store.import(&text).unwrap();
+    assert!(!again.is_new && again.further.is_empty());
+}
+
+#[test]
 fn the_format_is_stable() {
     let scene = scene();
     let run = create(&scene.store, "r");
@@ -150,6 +185,15 @@ fn incomplete_and_unknown_exports_are_refused() {
         "its number of lines",
     );
     check(&format!("{text}{text}"), "a line after the end");
+    let followed = changed("\"decisions\":1}", "\"decisions\":1,\"following\":1}");
+    check(&followed, "it is truncated");
+    check(&format!("{followed}{text}"), "the run `r` twice");
+    let other = text.replace("\"id\":\"r\"", "\"id\":\"other\"");
+    check(
+        &format!("{followed}{followed}{other}"),
+        "its number of runs",
+    );
+    check(&format!("{followed}{other}{other}"), "a line after the end");
     let lines: Vec<&str> = text.lines().collect();
     check(&lines[..lines.len() - 1].join("\n"), "it is truncated");
     check(&text[..text.len() / 2], "EOF");

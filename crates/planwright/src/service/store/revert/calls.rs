@@ -1,11 +1,13 @@
 //! The calls that a run really made, by its journal, with the calls that undo them.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use planwright_core::plan::{Action, Idempotency, PlanTarget, Undo};
 use planwright_core::{Plan, Step, Tool, Value};
 use planwright_engine::event::Address;
 use planwright_engine::journal::Record;
+use planwright_engine::run::Choice;
 
 use crate::format::{PlanTextV1, ProcessV1};
 use crate::loaded_plan::LoadedPlan;
@@ -33,7 +35,7 @@ pub(super) struct MadeCall {
 /// The outcome of a call that did not certainly fail.
 #[derive(Debug)]
 pub(super) enum RecordedOutcome {
-    /// The call happened, and returned this value.
+    /// The call happened, and returned this value, or a person said so.
     Happened(Value),
     /// No answer says whether it happened.
     Unknown,
@@ -56,6 +58,12 @@ pub(super) fn made_calls(
                     plan = parsed(text);
                 }
                 tools = process.tools.iter().map(Tool::from).collect();
+                // A process may have died before it reached the step.
+                for chosen in &process.choices {
+                    let (step, choice) = chosen.choice()?;
+                    let is_at = |at: &Address| at.to_string() == *step;
+                    settle(&mut calls, &is_at, &choice, index);
+                }
             }
             Record::Sent {
                 at,
@@ -107,10 +115,12 @@ pub(super) fn made_calls(
                     }
                 }
             }
+            Record::Chosen { at, choice } => {
+                settle(&mut calls, &|called| called == &**at, choice, index);
+            }
             Record::Aborted { .. }
             | Record::Asked { .. }
             | Record::Decided { .. }
-            | Record::Chosen { .. }
             | Record::TimerFired { .. }
             | Record::Extended { .. }
             | Record::Closed
@@ -125,6 +135,54 @@ pub(super) fn made_calls(
     }
     remove_repeated(&mut calls);
     Ok(calls)
+}
+
+/// Applies what a person has said about the calls of a place, in the entry `index`.
+fn settle(
+    calls: &mut Vec<MadeCall>,
+    is_at: &dyn Fn(&Address) -> bool,
+    choice: &Choice,
+    index: usize,
+) {
+    match choice {
+        // It did not happen.
+        Choice::Retry => calls
+            .retain(|call| !is_at(&call.at) || !matches!(call.outcome, RecordedOutcome::Unknown)),
+        // It happened. The header of a process and its journal state the same choice, so only the last call counts.
+        Choice::Set(value) => {
+            let last = calls.iter_mut().rev().find(|call| is_at(&call.at));
+            if let Some(call) = last.filter(|call| matches!(call.outcome, RecordedOutcome::Unknown))
+            {
+                call.outcome = RecordedOutcome::Happened(value.clone());
+                call.ended = index;
+            }
+        }
+        Choice::Skip => {}
+    }
+}
+
+/// Returns the steps, items and rounds of a run whose output a person has set, by their addresses.
+pub(super) fn set_steps(stored: &StoredRun) -> Result<BTreeSet<Arc<str>>, StoredRunError> {
+    let mut set = BTreeSet::new();
+    let mut add = |step: Arc<str>, choice: &Choice| match choice {
+        Choice::Set(_) => {
+            set.insert(step);
+        }
+        Choice::Retry | Choice::Skip => {
+            set.remove(&step);
+        }
+    };
+    for entry in &stored.entries {
+        if let Some(header) = entry.record.header() {
+            for chosen in ProcessV1::from_value(header)?.choices {
+                let (step, choice) = chosen.choice()?;
+                add(step, &choice);
+            }
+        } else if let Record::Chosen { at, choice } = &entry.record {
+            add(at.to_string().into(), choice);
+        }
+    }
+    Ok(set)
 }
 
 /// Removes the calls in doubt that a later call repeated without a further effect: the later one stands for both.

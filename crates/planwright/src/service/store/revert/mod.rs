@@ -5,7 +5,9 @@
 
 mod arguments;
 mod calls;
+mod document;
 mod labels;
+mod outcomes;
 mod proposal;
 mod start;
 

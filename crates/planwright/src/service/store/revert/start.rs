@@ -1,11 +1,13 @@
 //! Runs that undo what other runs did: by request, and after the failure of a plan that wants it.
 
+use std::fmt;
 use std::sync::Arc;
 
 use planwright_core::plan::OnFailure;
 use planwright_core::{CheckedPlan, Lookup, Tool, Value};
+use planwright_engine::backend::RunData;
 use planwright_engine::run::RevertSummary;
-use planwright_engine::{Approver, RunId, RunOptions};
+use planwright_engine::{Approver, RunHandle, RunId, RunOptions};
 use planwright_store::Store;
 
 use super::{Revert, RevertRequest};
@@ -16,7 +18,6 @@ use crate::service::{Error, Planwright, Run, RunSpec, RunStorage};
 use crate::stored::StoredRunError;
 
 /// A revert whose plan is checked, before it starts.
-#[derive(Debug)]
 pub struct PreparedRevert {
     /// The calls that it undoes, and those that it does not.
     pub revert: Revert,
@@ -24,6 +25,9 @@ pub struct PreparedRevert {
     plan: Option<(CheckedPlan, LoadedPlan)>,
     planwright: Planwright,
     store: Store,
+    approver: Arc<dyn Approver>,
+    options: RunOptions,
+    waits: bool,
 }
 
 impl Planwright {
@@ -32,7 +36,7 @@ impl Planwright {
     ///
     /// # Errors
     ///
-    /// [`Error::NoStore`]; [`Error::Rejected`] if the plan is not sound; an error of the store, such as that of a run in progress.
+    /// [`Error::NoStore`]; [`Error::Rejected`] if the plan as a whole is not sound; an error of the store, such as that of a run in progress.
     pub async fn prepare_revert(
         &self,
         run: &str,
@@ -63,18 +67,15 @@ impl Planwright {
             holder: &holder(),
             is_leased,
         };
-        let (revert, loaded) = Revert::prepare(&store, request).await?;
-        let mut plan = None;
-        if !revert.undos.is_empty() {
-            let (checked, loaded) = loaded.check(&open.catalog, &open.policy);
-            match checked {
-                Some(checked) => plan = Some((checked, loaded)),
-                None => return Err(Error::Rejected(loaded.diagnostics)),
-            }
-        }
+        let mut revert = Revert::prepare(&store, request).await?;
+        let plan = revert.check(&open.catalog, &open.policy);
+        let plan = plan.map_err(|loaded| Error::Rejected(loaded.diagnostics))?;
         Ok(PreparedRevert {
             revert,
             plan,
+            approver: Arc::clone(&open.approver),
+            options: open.options.clone(),
+            waits: false,
             planwright: self.clone(),
             store,
         })
@@ -92,15 +93,36 @@ impl PreparedRevert {
         (self.revert, self.plan)
     }
 
-    /// Starts the run that undoes the calls, with the options and the approver of the service; `None` if there is nothing to undo. It leaves
-    /// what cannot be undone as it is: look at [`revert`](Self::revert) first.
+    /// Decides about calls that need consent, in place of the approver of the service, unless the store has a decision.
+    #[must_use]
+    pub fn approver(mut self, approver: impl Approver) -> Self {
+        self.approver = Arc::new(approver);
+        self
+    }
+
+    /// Waits for decisions that other processes store, if the approver puts a call off, instead of ending the run as waiting.
+    #[must_use]
+    pub fn wait_for_decisions(mut self) -> Self {
+        self.waits = true;
+        self
+    }
+
+    /// Data of the caller that all functions of the run can read, see [`RunBuilder::data`](crate::service::RunBuilder::data).
+    #[must_use]
+    pub fn data(mut self, data: impl std::any::Any + Send + Sync) -> Self {
+        self.options.data = RunData::new(data);
+        self
+    }
+
+    /// Starts the run that undoes the calls; `None` if there is nothing to undo. It leaves what cannot be undone as it is: look at
+    /// [`revert`](Self::revert) first.
     ///
     /// # Errors
     ///
     /// Those of [`RunBuilder::start`](crate::service::RunBuilder::start).
     pub fn start(self) -> Result<Option<Run>, Error> {
-        let open = self.planwright.open();
-        let (approver, options) = (Arc::clone(&open.approver), open.options.clone());
+        let approver = approver_of(&self.store, Arc::clone(&self.approver), self.waits);
+        let options = self.options.clone();
         self.start_with(approver, options, Value::Null)
     }
 
@@ -116,7 +138,7 @@ impl PreparedRevert {
         let run = self.revert.new_run(&loaded, now());
         let spec = RunSpec {
             id: self.revert.id.clone(),
-            approver: approver_of(&self.store, &self.revert.id, approver, false),
+            approver,
             options,
             client: self.revert.client().map(Arc::from),
             trace,
@@ -129,6 +151,14 @@ impl PreparedRevert {
             ..RunSpec::new(plan)
         };
         self.planwright.launch(spec).map(Some)
+    }
+}
+
+impl fmt::Debug for PreparedRevert {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PreparedRevert")
+            .field("revert", &self.revert)
+            .finish_non_exhaustive()
     }
 }
 
@@ -145,11 +175,12 @@ pub(in crate::service) struct RevertOnFailure {
 }
 
 impl RevertOnFailure {
-    /// Undoes what the run `failed` did, which this process has leased, and waits for the end.
+    /// Undoes what the run `failed` did, which this process has leased, and waits for the end. The cancellers of `handle`, that of the
+    /// failed run, end the run that reverts.
     pub(in crate::service) async fn revert(
         self,
         planwright: &Planwright,
-        failed: &RunId,
+        (failed, handle): (&RunId, &RunHandle),
     ) -> RevertSummary {
         let prepared = planwright.revert_in(self.store, failed.as_str(), None, true);
         let prepared = match prepared.await {
@@ -159,6 +190,7 @@ impl RevertOnFailure {
         let mut summary = prepared.revert.summary();
         match prepared.start_with(self.approver, self.options, self.trace) {
             Ok(Some(run)) => {
+                handle.succeed(run.canceller());
                 let ended = Box::pin(run.finish()).await;
                 summary.run = Some(ended.run);
                 summary.status = Some(ended.status);
