@@ -209,7 +209,7 @@ fn field(name: &str, text: &str) -> Option<usize> {
         let value = rest
             .strip_prefix(':')
             .or_else(|| rest.strip_prefix('=').filter(|rest| !rest.starts_with('=')));
-        let value = value.map(|value| value.trim_start());
+        let value = value.map(str::trim_start);
         let is_without_effect = |value: &str| {
             let words = ["0\n", "0,", "0}", "0)", "null", "None", "false", "[]", "{}"];
             words.iter().any(|word| value.starts_with(word)) || value == "0"
