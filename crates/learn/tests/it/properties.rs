@@ -233,7 +233,7 @@ proptest! {
         let native = planwright_dialects::by_name("native").unwrap();
         let (printed, losses) = native.print(&learned.plan);
         let printed = printed.unwrap_or_else(|| panic!("{losses:?}"));
-        let parsed = planwright_dialects::parse_as(native, printed.as_bytes(), &ReadOptions::default());
+        let parsed = planwright_dialects::parse_as(native, printed.as_bytes(), &ReadOptions::new("plan.json"));
         let report = run(parsed.plan.unwrap(), &sessions[2], &Object::default(), &catalog);
         prop_assert!(report.is_same(), "{report:?}\n{printed}");
     }

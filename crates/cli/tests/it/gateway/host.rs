@@ -40,7 +40,7 @@ impl Scene {
 
     /// A host before servers that are not started.
     pub(super) fn before(
-        servers: ServersConfig,
+        behind: ServersConfig,
         config: &str,
         change: impl FnOnce(&mut GatewaySettings),
     ) -> Self {
@@ -67,7 +67,7 @@ impl Scene {
         settings.own = (catalog, backends);
         settings.store = Some(store.clone());
         change(&mut settings);
-        let upstreams = Upstreams::new(servers, ConnectOptions::default());
+        let upstreams = Upstreams::new(behind, ConnectOptions::default());
         Self {
             host: PlanHost::new(settings, upstreams),
             store,
