@@ -202,7 +202,7 @@ fn count(trace: &[TracedCall], start: usize, body: &[Arc<str>]) -> usize {
     let is_body = |number: &usize| {
         tools(trace, start + number * body.len(), body.len()).is_some_and(|tools| tools == body)
     };
-    (0..).take_while(is_body).count()
+    (0..trace.len()).take_while(is_body).count()
 }
 
 fn tools(trace: &[TracedCall], start: usize, length: usize) -> Option<Vec<Arc<str>>> {

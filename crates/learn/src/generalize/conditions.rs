@@ -220,7 +220,10 @@ fn add_limits(
     for limit in limits {
         let agrees = |is_above: bool| {
             let mut pairs = numbers.iter().zip(has_calls);
-            pairs.all(|(number, has)| number != limit && (number > limit) == (*has == is_above))
+            pairs.all(|(number, has)| {
+                let order = number.partial_cmp(limit).filter(|order| order.is_ne());
+                order.is_some_and(|order| order.is_gt() == (*has == is_above))
+            })
         };
         for (is_above, sign) in [(true, '>'), (false, '<')] {
             if agrees(is_above) {

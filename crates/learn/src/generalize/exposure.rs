@@ -47,9 +47,9 @@ fn each_constant(node: &Node, visit: &mut dyn FnMut(&Value)) {
         }
         NodeKind::List(items) => items.iter().for_each(|item| each_constant(item, visit)),
         NodeKind::Object(fields) => {
-            fields
-                .iter()
-                .for_each(|field| each_constant(&field.value, visit));
+            for field in fields {
+                each_constant(&field.value, visit);
+            }
         }
     }
 }

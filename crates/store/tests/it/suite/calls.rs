@@ -21,7 +21,7 @@ fn call(session: &str, began: u64, answer: Option<Result<Value, String>>) -> Gat
         tool: "shop.pay".into(),
         args: Value::object([("id", Value::from("a\0b"))]),
         answer,
-        is_exposed: began % 4 == 0,
+        is_exposed: began.is_multiple_of(4),
     }
 }
 
@@ -33,8 +33,8 @@ fn calls_are_read_by_session_and_pruned_by_age() {
         call("aa11", 10, Some(Ok(Value::from(1)))),
         call("aa11", 12, Some(Err("no".to_owned()))),
     ];
-    for one in first.iter().rev().cloned() {
-        assert!(store.record_call(&one));
+    for one in first.iter().rev() {
+        assert!(store.record_call(one));
     }
     assert!(store.record_call(&call("aa22", 20, None)));
     let sessions = store.call_sessions(None, None, None).unwrap();
