@@ -46,7 +46,7 @@ impl PlanHost {
         let is_own = stored.run.client == owner(&call.client.id);
         let asks = |tool: &Tool| !is_own && stored.asks_in_revert(tool);
         if snapshot.extracting.tools().any(|tool| asks(tool)) {
-            snapshot = Arc::new(snapshot.asking(&asks));
+            snapshot = Arc::new(snapshot.asking(asks));
         }
         let checked = match revert.check(&snapshot.extracting, &policy) {
             Ok(checked) => checked,

@@ -25,10 +25,13 @@ const MAX_BYTES: usize = 256 << 10;
 /// The maximum nesting depth of recorded arguments and of a recorded answer.
 const MAX_LEVELS: usize = 100;
 
+/// A client, and the session that its transport names.
+type SessionKey = (ClientId, Option<Arc<str>>);
+
 /// The sessions of clients that call tools without a plan.
 #[derive(Debug, Default)]
 pub(crate) struct CallRecords {
-    sessions: Mutex<HashMap<(ClientId, Option<Arc<str>>), RecordedSession>>,
+    sessions: Mutex<HashMap<SessionKey, RecordedSession>>,
     /// True once the loss of a record was logged.
     has_lost: AtomicBool,
 }
@@ -55,7 +58,7 @@ impl CallRecords {
             return Arc::clone(&session.id);
         }
         sessions.retain(|_, session| is_recent(session));
-        let id: Arc<str> = random_id().into();
+        let id: Arc<str> = random_id();
         let session = RecordedSession {
             id: Arc::clone(&id),
             latest: now,

@@ -17,8 +17,11 @@ use crate::program::{planwright, stderr, stdout};
 /// The setting that switches records on.
 const ON: &str = "[serve]\nrecord_calls = true\n";
 
+/// The tool, the arguments and the answer of a record.
+type RecordedRow = (String, String, Option<Result<String, String>>);
+
 /// The calls of the only session of `scene`, as tool, arguments and answer.
-fn recorded(scene: &Scene) -> Vec<(String, String, Option<Result<String, String>>)> {
+fn recorded(scene: &Scene) -> Vec<RecordedRow> {
     let sessions = scene.store.call_sessions(None, None, None).unwrap();
     let [session] = &sessions[..] else {
         panic!("{sessions:?}");

@@ -285,7 +285,7 @@ async fn of_reverts_that_are_killed_twice_nothing_is_undone_twice_or_lost() {
     const CALLS: [&str; 4] = ["inner/deep", "each[1]", "each[0]", "one"];
     const STEPS: [&str; 4] = ["undo_inner_deep", "undo_each_1", "undo_each_0", "undo_one"];
     const NAMES: [&str; 4] = ["d", "c", "b", "a"];
-    for first in 0..4 {
+    for (first, undo) in STEPS.into_iter().enumerate() {
         for second in first + 1..=4 {
             for choice in 0..8 {
                 let [happened, happens_later, is_settled] = [1, 2, 4].map(|bit| choice & bit != 0);
@@ -305,9 +305,10 @@ async fn of_reverts_that_are_killed_twice_nothing_is_undone_twice_or_lost() {
                 calendar.dies(Death::in_delete(second, happens_later));
                 let rest = if is_settled {
                     let resume = planwright.resume(&store, killed);
-                    let resume = match happened {
-                        true => resume.set(STEPS[first], "deleted"),
-                        false => resume.retry(STEPS[first]),
+                    let resume = if happened {
+                        resume.set(undo, "deleted")
+                    } else {
+                        resume.retry(undo)
                     };
                     Some(resume.start().unwrap())
                 } else {
@@ -633,9 +634,10 @@ async fn a_doubt_is_settled_after_a_later_revert() {
         );
         let before = calendar.deleted();
         let settled = planwright.resume(&store, killed);
-        let settled = match happened {
-            true => settled.set("undo_each_1", "deleted"),
-            false => settled.retry("undo_each_1"),
+        let settled = if happened {
+            settled.set("undo_each_1", "deleted")
+        } else {
+            settled.retry("undo_each_1")
         };
         assert_eq!(settled.await.unwrap().status, RunStatus::Cancelled);
         assert_eq!(calendar.deleted(), before);
