@@ -1,4 +1,4 @@
-//! What `learn` prints: learned plans, and work that recurs; and the sessions whose calls it reads.
+//! Learned plans, work that recurs, and the sessions that plans are learned from.
 
 use std::time::SystemTime;
 

@@ -35,11 +35,8 @@ mod changes;
 /// Stored plans.
 mod plans;
 
-/// Learned durations of calls.
-mod durations;
-
-/// The structure of the answers of tools.
-mod answers;
+/// Statistics of calls.
+mod learned;
 
 /// Calls of clients without a plan.
 mod calls;
@@ -50,13 +47,13 @@ mod pins;
 /// Export and import of runs.
 mod exchange;
 
-pub use answers::RecordedAnswers;
 pub use calls::{CallSession, GatewayCall};
 pub use changes::ChangeWatcher;
 pub use database::RequestRate;
 pub use decisions::{DecisionWatcher, EntryWatcher, NewDecision, StoredDecision};
 pub use error::{ClientLimit, FileProblem, LeaseHolder, StoreError};
 pub use exchange::{EXPORT_FORMAT, ExportedRun, ImportOutcome};
+pub use learned::RecordedAnswers;
 pub use pins::{
     Acceptance, AcceptedTool, ChangedServer, ChangedTool, ListedServer, ListedTool, PinnedServer,
     PinnedTool, ServerIdentity, StoredDefinition, tools_digest,

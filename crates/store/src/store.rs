@@ -12,9 +12,9 @@ use crate::database::{
     Database, QueryError, RequestRate, SqlSession, StoreConnection, TransactionKind,
     in_transaction, params,
 };
-use crate::durations::LearnedQueue;
 use crate::error::StoreError;
 use crate::file::SqliteDatabase;
+use crate::learned::LearnedQueue;
 use crate::writer::StoreWriter;
 
 /// Maximum number of read connections. Further readers wait for one of them. All stay open: under load, a server would be busy with the

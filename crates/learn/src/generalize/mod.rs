@@ -95,7 +95,7 @@ const MAX_BODIES: usize = 16;
 /// Maximum number of passes with loops of several calls. Each one leaves out the bodies that no loop of an earlier one repeats.
 const MAX_PASSES: usize = 4;
 
-/// What is known of traces apart from their calls.
+/// Facts about traces apart from their calls.
 #[derive(Clone, Debug, Default)]
 struct TraceContext<'a> {
     requests: Vec<Option<&'a str>>,

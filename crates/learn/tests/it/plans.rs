@@ -168,7 +168,7 @@ fn asked(request: &str, calls: &[(&str, &str, &str)]) -> Trace {
 fn an_item_is_selected_by_words_that_all_requests_say() {
     let order = |keyboard: &str, lamp: &str| {
         format!(
-            r#"{{"items": [{{"id": "{lamp}", "name": "Desk Lamp", "options": {{"color": "black"}}}},
+            r#"{{"items": [{{"id": "{lamp}", "name": "Floor Lamp", "options": {{"color": "black"}}}},
                 {{"id": "{keyboard}", "name": "Mechanical Keyboard", "options": {{"color": "black"}}}}]}}"#
         )
     };

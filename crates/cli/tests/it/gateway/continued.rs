@@ -4,13 +4,34 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use planwright::core::Value;
-use planwright::engine::RunId;
+use planwright::engine::{Decision, RunId};
 use planwright::mcp::UpstreamError;
 use planwright::mcp::gateway::{Host, TaskRequest};
-use planwright_store::RunFilter;
+use planwright::stored::StoredRun;
+use planwright_store::{NewDecision, RunFilter, Store};
 use serde_json::json;
 
-use super::host::{Scene, approve, named, run_of};
+use super::host::{Scene, named, now, run_of};
+
+/// Approves the first call of a run, as another process does.
+pub(super) fn approve(store: &Store, run: &str) {
+    let stored = StoredRun::read(store, run).unwrap().history().unwrap();
+    let mut steps = stored.steps();
+    let (at, past) = steps
+        .find(|(_, past)| past.open_question().is_some())
+        .unwrap();
+    let decision = NewDecision {
+        at: Arc::clone(at),
+        digest: past
+            .open_question()
+            .unwrap()
+            .digest(&run.parse().unwrap(), at),
+        decision: Decision::Approve { args: None },
+        by: None,
+        decided: now(),
+    };
+    store.decide(run, &decision).unwrap();
+}
 
 /// Starts a run of `client` with a call that never ends. Returns the request and the id of the run.
 pub(super) async fn endless(

@@ -8,15 +8,15 @@ use futures::future::BoxFuture;
 use planwright::config::{Config, ConfigSource, Origin};
 use planwright::core::{Catalog, Schema, Value};
 use planwright::engine::backend::Simulated;
-use planwright::engine::{Backends, Decision, RunStatus};
+use planwright::engine::{Backends, RunStatus};
 use planwright::mcp::gateway::{ClientId, GatewayClient, Host, HostCall, TaskRequest};
 use planwright::mcp::{Caller, ConnectOptions, ServersConfig, UpstreamError, Upstreams};
 use planwright::stored::StoredRun;
 use planwright_serve::{GatewayMode, GatewaySettings, PlanHost};
-use planwright_store::{LeaseHolder, NewDecision, RunState, Store};
+use planwright_store::{LeaseHolder, RunState, Store};
 use serde_json::json;
 
-use super::continued::endless;
+use super::continued::{approve, endless};
 
 /// A host over simulated tools, with a store of its own.
 pub(super) struct Scene {
@@ -137,7 +137,7 @@ impl Scene {
 }
 
 /// A clock that advances by a second each time it is read.
-fn now() -> SystemTime {
+pub(super) fn now() -> SystemTime {
     static SECONDS: AtomicU64 = AtomicU64::new(1);
     SystemTime::UNIX_EPOCH + Duration::from_secs(SECONDS.fetch_add(1, Ordering::Relaxed))
 }
@@ -568,26 +568,6 @@ async fn a_decision_without_a_client_is_made_elsewhere() {
         resumed["structuredContent"]["output"],
         json!({"pay": {"paid": true}})
     );
-}
-
-/// Approves the first call of a run, as another process does.
-pub(super) fn approve(store: &Store, run: &str) {
-    let stored = StoredRun::read(store, run).unwrap().history().unwrap();
-    let mut steps = stored.steps();
-    let (at, past) = steps
-        .find(|(_, past)| past.open_question().is_some())
-        .unwrap();
-    let decision = NewDecision {
-        at: Arc::clone(at),
-        digest: past
-            .open_question()
-            .unwrap()
-            .digest(&run.parse().unwrap(), at),
-        decision: Decision::Approve { args: None },
-        by: None,
-        decided: now(),
-    };
-    store.decide(run, &decision).unwrap();
 }
 
 #[tokio::test]

@@ -11,7 +11,8 @@ use planwright::stored::{StoredRun, open_questions};
 use planwright_store::{RunFilter, RunInfo};
 use serde_json::json;
 
-use super::host::{Scene, approve, run_of};
+use super::continued::approve;
+use super::host::{Scene, run_of};
 
 #[tokio::test]
 async fn a_run_is_undone_once_a_person_has_decided() {

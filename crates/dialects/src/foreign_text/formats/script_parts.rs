@@ -1,4 +1,4 @@
-//! Scripts of a shell of which only the calls have a meaning: loops over `$(…)`, conditions, and commands of the shell itself.
+//! Scripts of a shell in which only the calls have a meaning: loops over `$(…)`, conditions, and commands of the shell itself.
 
 use std::collections::HashMap;
 use std::sync::Arc;

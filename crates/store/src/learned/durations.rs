@@ -7,10 +7,10 @@ use planwright_core::ServerName;
 use planwright_engine::Durations;
 use planwright_engine::durations::{HALF_LIFE, LearnedDuration};
 
-use super::values::to_i64;
 use crate::database::{QueryError, SqlSession, SqlStatement, SqlValue};
 use crate::error::StoreError;
 use crate::store::Store;
+use crate::values::to_i64;
 
 impl Store {
     /// Returns the learned durations of calls.
