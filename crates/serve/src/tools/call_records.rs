@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use planwright_core::schema::{part_at, replace_parts, secret_parts};
 use planwright_core::{Schema, Tool, Value};
-use planwright_engine::backend::ToolOutput;
+use planwright_engine::backend::{ToolError, ToolOutput};
 use planwright_engine::id::random_id;
 use planwright_engine::run::{MASK, Redactor};
 use planwright_mcp::UpstreamError;
@@ -80,6 +80,41 @@ impl PlanHost {
         began: SystemTime,
         result: &Result<Value, UpstreamError>,
     ) {
+        self.record_answer(client, tool, arguments, began, || match result {
+            Ok(result) if is_small(result) => Some(
+                ToolOutput::from_call_result(result)
+                    .map(|output| output.value)
+                    .map_err(|error| error.message),
+            ),
+            Ok(_) => None,
+            Err(error) => Some(Err(error.message.clone())),
+        });
+    }
+
+    /// Records a call of a tool of this gateway, as [`record_call`](Self::record_call) does. The answer is the value that a plan would see, which
+    /// the gateway wraps for clients.
+    pub(crate) fn record_own_call(
+        &self,
+        client: &GatewayClient,
+        tool: &Tool,
+        arguments: &Value,
+        began: SystemTime,
+        answered: &Result<ToolOutput, ToolError>,
+    ) {
+        self.record_answer(client, tool, arguments, began, || match answered {
+            Ok(output) => is_small(&output.value).then(|| Ok(output.value.clone())),
+            Err(error) => Some(Err(error.message.clone())),
+        });
+    }
+
+    fn record_answer(
+        &self,
+        client: &GatewayClient,
+        tool: &Tool,
+        arguments: &Value,
+        began: SystemTime,
+        answer: impl FnOnce() -> Option<Result<Value, String>>,
+    ) {
         let is_wanted = self.settings.config.serve().records_calls() && !tool.for_views;
         let Some(store) = self.settings.store.as_ref().filter(|_| is_wanted) else {
             return;
@@ -87,17 +122,10 @@ impl PlanHost {
         let ended = (self.settings.now)();
         // Large values are neither copied nor searched for secrets.
         let args = is_small(arguments).then_some(arguments);
-        let answer = match result {
-            Ok(result) if args.is_some() && is_small(result) => Some(
-                ToolOutput::from_call_result(result)
-                    .map(|output| output.value)
-                    .map_err(|error| error.message),
-            ),
-            Err(error) if args.is_some() && error.message.len() <= MAX_BYTES => {
-                Some(Err(error.message.clone()))
-            }
-            Ok(_) | Err(_) => None,
-        };
+        let answer = args.and_then(|_| answer()).filter(|answer| match answer {
+            Ok(_) => true,
+            Err(message) => message.len() <= MAX_BYTES,
+        });
         let mut secrets = self.settings.options.masked_texts();
         self.add_upstream_secrets(&mut secrets);
         let (args, answer) = redacted(tool, args, answer, secrets);

@@ -236,15 +236,14 @@ impl PlanHost {
                 tool: Arc::clone(&tool),
             };
             let answered = self.settings.own.1.call(tool_call).await;
-            let result = Ok(match answered {
+            self.record_own_call(&call.client, &tool, &arguments, began, &answered);
+            return Ok(match answered {
                 Ok(output) => answer::tool_result(output),
                 Err(error) => {
                     self.note_unknown_answer(&call.client);
                     answer::refusal_response(&error.message)
                 }
             });
-            self.record_call(&call.client, &tool, &arguments, began, &result);
-            return result;
         }
         let mut params = vec![
             ("name", Value::Text(Arc::clone(&tool.name))),

@@ -204,7 +204,7 @@ fn recurring_sessions_become_a_plan() {
     assert_eq!(
         listed.lines().collect::<Vec<_>>(),
         [
-            "2 times, last 1970-01-01T00:03:23Z: shop.get_order, shop.refund",
+            "2 times, last 1970-01-01T00:03:23.000Z: get_order, refund",
             "  planwright learn --session bbbbbbbb --session aaaaaaaa",
         ]
     );
