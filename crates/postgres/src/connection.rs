@@ -439,7 +439,9 @@ impl StoreConnection for PostgresConnection {
         let mut used = 0_i64;
         // The sizes of the tables shrink only once the server has cleaned up.
         let sql = "SELECT (SELECT coalesce(sum(octet_length(body)), 0) FROM entries)::bigint
-                   + (SELECT coalesce(sum(octet_length(json)), 0) FROM blobs)::bigint";
+                   + (SELECT coalesce(sum(octet_length(json)), 0) FROM blobs)::bigint
+                   + (SELECT coalesce(sum(octet_length(args) + coalesce(octet_length(answer), 0) + coalesce(octet_length(error), 0)), 0)
+                      FROM gateway_calls)::bigint";
         self.query(sql, &[], &mut |row| {
             if let SqlValue::Integer(bytes) = row.value(0)? {
                 used = bytes;

@@ -101,7 +101,7 @@ fn a_store_of_a_newer_version_is_refused() {
         trouble(&path),
         FileProblem::Newer {
             found: 99,
-            known: 7
+            known: 8
         }
     );
 }

@@ -232,7 +232,7 @@ fn recurring_sessions_become_a_plan() {
         ],
     );
     assert!(
-        plan.contains("refund = shop.refund(payment=${get_order.payment})"),
+        plan.contains("refund = refund(payment=${get_order.payment})"),
         "{plan}"
     );
     for (args, name) in [
