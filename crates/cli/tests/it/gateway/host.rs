@@ -52,19 +52,11 @@ impl Scene {
             "long": {"approval": false, "returns": {"text": "x".repeat(40_000)}},
             "never": {"approval": false, "sleep_ms": 600_000, "returns": 1},
         }}));
-        let simulated = Simulated::from_script(&script).unwrap();
-        let catalog: Catalog = simulated.tools().cloned().collect();
-        let servers = simulated.servers();
-        let simulated = Arc::new(simulated);
-        let mut backends = Backends::new();
-        for server in servers {
-            backends.add(server, Arc::clone(&simulated) as _);
-        }
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path().join("runs.db")).unwrap();
         let holder = LeaseHolder::this_process("here", now());
         let mut settings = GatewaySettings::new(Config::of(&[source]), holder, now);
-        settings.own = (catalog, backends);
+        settings.own = simulated(&script);
         settings.store = Some(store.clone());
         change(&mut settings);
         let upstreams = Upstreams::new(behind, ConnectOptions::default());
@@ -134,6 +126,19 @@ impl Scene {
         self.call(client, "execute_plan", json!({"plan": plan}))
             .await
     }
+}
+
+/// Returns the simulated tools of `script`, and the backends that answer for them.
+pub(super) fn simulated(script: &Value) -> (Catalog, Backends) {
+    let simulated = Simulated::from_script(script).unwrap();
+    let catalog: Catalog = simulated.tools().cloned().collect();
+    let servers = simulated.servers();
+    let simulated = Arc::new(simulated);
+    let mut backends = Backends::new();
+    for server in servers {
+        backends.add(server, Arc::clone(&simulated) as _);
+    }
+    (catalog, backends)
 }
 
 /// A clock that advances by a second each time it is read.

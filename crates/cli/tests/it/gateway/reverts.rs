@@ -1,18 +1,15 @@
 //! Reverts that a model asks for: it decides nothing about them.
 
-use std::sync::Arc;
-
 use futures::future::BoxFuture;
-use planwright::core::{Catalog, Value};
-use planwright::engine::backend::Simulated;
-use planwright::engine::{Backends, RunStatus};
+use planwright::core::Value;
+use planwright::engine::RunStatus;
 use planwright::mcp::UpstreamError;
 use planwright::stored::{StoredRun, open_questions};
 use planwright_store::{RunFilter, RunInfo};
 use serde_json::json;
 
 use super::continued::approve;
-use super::host::{Scene, run_of};
+use super::host::{Scene, run_of, simulated};
 
 #[tokio::test]
 async fn a_run_is_undone_once_a_person_has_decided() {
@@ -135,15 +132,7 @@ fn slow_scene() -> Scene {
             "broken": {"approval": false, "fails": {"code": "no", "message": "it cannot be done"}},
             "release": {"approval": false, "sleep_ms": 300, "returns": "released"},
         }}));
-        let simulated = Simulated::from_script(&script).unwrap();
-        let catalog: Catalog = simulated.tools().cloned().collect();
-        let servers = simulated.servers();
-        let simulated = Arc::new(simulated);
-        let mut backends = Backends::new();
-        for server in servers {
-            backends.add(server, Arc::clone(&simulated) as _);
-        }
-        settings.own = (catalog, backends);
+        settings.own = simulated(&script);
     })
 }
 
