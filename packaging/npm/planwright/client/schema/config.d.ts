@@ -321,6 +321,11 @@ export interface Serve {
    * Maximum number of tokens of the tool list in a description. A model has to search longer lists.
    */
   listing_tokens?: number;
+  /**
+   * True to store records of the calls that clients make without a plan, with arguments and answers. `planwright learn --from` reads these
+   * records. Only the user's own file can switch them on.
+   */
+  record_calls?: boolean;
   oauth?: Oauth;
 }
 /**
