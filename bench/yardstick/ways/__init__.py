@@ -161,6 +161,10 @@ class Agent:
             [compact(definitions) for definitions in result["definitions"]], result["starting"],
         )  # fmt: skip
 
+    def ready(self, server):
+        """Waits until the process has imported its modules."""
+        self.definitions(server)
+
     def texts(self, task):
         """The arguments of the calls of code mode, as the model writes them."""
         return [compact({"code": script}) for script in self.scripts(task)]
@@ -172,9 +176,9 @@ class Agent:
         result = self.end()
         if result is None:
             raise SystemExit(f"{server.name}: the agent ended without a result")
-        times = [*result["requests"][1:], *[result["ended"]] * len(rounds)]
         done = [
-            Round(Writing(pieces, begin), end) for pieces, begin, end in zip(rounds, result["begun"], times, strict=False)
+            Round(Writing(pieces, begin), end or result["ended"])
+            for pieces, (begin, end) in zip(rounds, result["written"], strict=False)
         ]
         done[-1].error = result["error"]
         done[-1].output = "\n".join(text for one in result["exchanges"] for text in one["read"])

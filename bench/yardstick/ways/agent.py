@@ -84,12 +84,12 @@ def is_code_error(part):
 
 
 class Slow(Script):
-    """A model that takes its time to write. `asked` has the times of the requests, `begun` those of the first tokens."""
+    """A model that takes its time to write. `asked` has the times of the requests."""
 
     def __init__(self, rounds, pieces):
         super().__init__(rounds)
         self.pieces = pieces
-        self.asked, self.begun = [], []
+        self.asked, self.writings = [], []
 
     def answer(self, messages, info):
         """The answer and, if it calls a tool, its text as it is written."""
@@ -98,13 +98,18 @@ class Slow(Script):
         if len(self.asked) > len(self.pieces) or isinstance(response.parts[0], TextPart):
             return response, None
         writing = Writing(self.pieces[len(self.asked) - 1])
-        self.begun.append(writing.begin)
+        self.writings.append(writing)
         return response, writing
+
+    def times(self):
+        """For each round the time of its first token, and that of the next request."""
+        ends = [*self.asked[1:], None]
+        return [[writing.begin, end] for writing, end in zip(self.writings, ends, strict=False)]
 
     async def whole(self, messages, info):
         response, writing = self.answer(messages, info)
         if writing:
-            await asyncio.sleep(max(0, writing.end - time.monotonic()))
+            await asyncio.sleep(writing.wait(len(writing.pieces)))
         return response
 
     async def stream(self, messages, info):
@@ -115,7 +120,7 @@ class Slow(Script):
         call = response.parts[0]
         yield {0: DeltaToolCall(name=call.tool_name, tool_call_id=call.tool_call_id)}
         for number, piece in enumerate(writing.pieces, 1):
-            await asyncio.sleep(max(0, writing.due(number) - time.monotonic()))
+            await asyncio.sleep(writing.wait(number))
             yield {0: DeltaToolCall(json_args=piece)}
 
 
@@ -264,7 +269,7 @@ async def carry_out(request):
         "ledger": doubtful,
         "asked": ledger.asked if ledger else 0,
         "waits": waits,
-        **({"requests": script.asked, "begun": script.begun, "ended": ended} if request.get("pieces") else {}),
+        **({"written": script.times(), "ended": ended} if request.get("pieces") else {}),
     }
 
 

@@ -29,13 +29,12 @@ class Ask(Plan):
         scripts = self.scripts(task)
         return [compact(json.loads(script)) for script in scripts] if self.dialect == "native" else scripts
 
-    def place(self, server):
-        """A folder with the settings of a user, and a store as one that has runs."""
+    def ready(self, server):
+        """Makes a folder with the settings of a user, and a store as one that has runs."""
         if server.name not in self.homes:
             tools = [f"{server.name}.{tool}" for tool in server.read_only]
             self.homes[server.name] = self.home(server, self.CONFIG.format(json.dumps(tools)), trusted=False)
             self.command(*self.homes[server.name], "runs")
-        return self.homes[server.name]
 
     def stream(self, server, rounds, mode):
         """The rounds of a task, each a question of its own, whose plan is written token by token."""
@@ -47,7 +46,7 @@ class Ask(Plan):
         return done
 
     def round(self, server, pieces, mode):
-        home, environment = self.place(server)
+        home, environment = self.homes[server.name]
         self.provider.script(pieces)
         process = subprocess.Popen(
             [

@@ -31,10 +31,14 @@ class Writing:
         """The number of tokens that are written at a moment of the clock of the tool server."""
         return max(0, min(len(self.pieces), int((moment - self.begin) * TOKENS_PER_SECOND) + 1))
 
+    def wait(self, number):
+        """The seconds until this token is due. One that is late does not delay those after it."""
+        return max(0, self.due(number) - time.monotonic())
+
     def __iter__(self):
-        """The texts, each at its time. A text that is late does not delay those after it."""
+        """The texts, each at its time."""
         for number, piece in enumerate(self.pieces, 1):
-            time.sleep(max(0, self.due(number) - time.monotonic()))
+            time.sleep(self.wait(number))
             if piece:
                 yield piece
 
