@@ -6,8 +6,8 @@ The object: `mode` (`direct` or `monty`), `url` of the tool server, `server` (it
 (what the model writes, a list of calls a round), `search` (whether tools are hidden until the model has searched them),
 `approve` (names of tools that need an approval), `store` (a folder for `StepPersistence`), `calls` (a file in which the host
 records calls and their results), `pieces` (the tokens of each round, which the model then writes at its speed), `eager` (settings
-of `CodeMode` by which calls start while the program is written), `resume` (continue the run that the store has), `wrapped` (tools whose values a program
-gets in an object with the field `result`, as their signatures say).
+of `CodeMode` by which calls start while the program is written), `resume` (continue the run that the store has), `wrapped`
+(tools whose values a program gets in an object with the field `result`, as their signatures say).
 """
 
 import asyncio

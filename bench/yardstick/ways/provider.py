@@ -6,7 +6,7 @@ import json
 import threading
 import time
 
-# The speed in docs/performance.md, which large hosted models have. A slower model leaves more time to hide calls in.
+# The speed in docs/performance.md, so that both can be compared. A slower model leaves more time to hide calls in, a faster one less.
 TOKENS_PER_SECOND = 60
 # What the model writes once the plan has run. No figure counts it, so it is written at once.
 SUMMARY = "Done."
