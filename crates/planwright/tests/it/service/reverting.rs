@@ -709,3 +709,25 @@ async fn a_file_does_not_say_what_a_run_of_the_store_undid() {
     let prepared = planwright.prepare_revert("order", None).await.unwrap();
     assert_eq!(prepared.revert.undos.len(), 4);
 }
+
+#[tokio::test]
+async fn a_run_that_is_abandoned_while_it_is_undone_holds_nothing() {
+    let (disk, calendar) = (Disk::new(), Calendar::default());
+    let store = disk.open();
+    let planwright = calendar.open(&store).await;
+    calendar.dies(Death::in_delete(0, true));
+    let plan = planwright.check(parse(FAILING.replace("UNDO", UNDO)));
+    let run = planwright.run(plan.unwrap());
+    let run = run.stored_in(&store, "order".parse().unwrap()).start();
+    let stopped = run
+        .unwrap()
+        .finish_unless(calendar.has_died.notified(), &mut |_| ())
+        .await;
+    assert!(stopped.is_err(), "{stopped:?}");
+    // The leases of both runs have ended, and so have their calls.
+    let prepared = planwright.prepare_revert("order", None).await.unwrap();
+    let in_doubt = prepared.revert.in_doubt.iter();
+    let in_doubt: Vec<String> = in_doubt.map(|call| call.at.to_string()).collect();
+    assert_eq!(in_doubt, ["one"]);
+    assert!(prepared.revert.undos.is_empty());
+}
