@@ -91,6 +91,30 @@ test("a failed run is resumed with another plan", async (context) => {
   assert.deepEqual(resumed.output, { a: { x: 2 } });
 });
 
+test("what a run did is undone once a person has decided", async (context) => {
+  const planwright = new Planwright(await serve(context));
+  const undo = { tool: "wipe", arguments: { what: "${output.x}" } };
+  const { run } = await planwright.run({ steps: [{ id: "a", tool: "echo", args: { x: "tmp" }, undo }] });
+  const listed = await planwright.revert(run, { check: true });
+  assert.equal(listed.status, "sound");
+  assert.deepEqual(listed.undos, [{ call: "a", tool: "simulated.echo", undo: "wipe" }]);
+  assert.equal(listed.undone_before, 0);
+  const asked = [];
+  const decide = (question) => {
+    asked.push(question.message);
+    return "approve";
+  };
+  const undone = await planwright.revert(run, { from: "a", decide });
+  assert.equal(undone.status, "succeeded");
+  assert.notEqual(undone.run, run);
+  assert.match(asked[0], /simulated\.wipe[^]*tmp/);
+  assert.equal((await planwright.revert(run)).undone_before, 1);
+  const { run: unable } = await planwright.run(plan("wipe"), { decide: () => "approve" });
+  const rejected = await planwright.revert(unable);
+  assert.equal(rejected.status, "rejected");
+  assert.deepEqual(rejected.not_undone, [{ call: "a", tool: "simulated.wipe" }]);
+});
+
 test("each client has its token", async (context) => {
   const { url, token } = await serve(context, { token: true });
   assert.equal((await new Planwright({ url, token }).check(plan("echo"))).status, "sound");

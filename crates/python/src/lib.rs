@@ -15,6 +15,9 @@ mod event_loop;
 /// Checked plans.
 mod plan;
 
+/// Reverts that were prepared and have not started.
+mod revert;
+
 /// Runs in progress.
 mod run;
 
@@ -42,6 +45,8 @@ mod native {
     use crate::event_loop::EventLoop;
     #[pymodule_export]
     use crate::plan::NativePlan;
+    #[pymodule_export]
+    use crate::revert::NativeRevert;
     #[pymodule_export]
     use crate::run::NativeRun;
     #[pymodule_export]

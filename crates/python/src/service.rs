@@ -21,6 +21,7 @@ use crate::approver::PythonApprover;
 use crate::errors;
 use crate::event_loop::{EventLoop, SharedLoop};
 use crate::plan::NativePlan;
+use crate::revert::NativeRevert;
 use crate::run::NativeRun;
 use crate::store::DecidedCalls;
 use crate::tools::{FunctionTool, PythonContext, PythonTools, SERVER};
@@ -295,6 +296,44 @@ impl Service {
         self.launch(py, plan.and_then(|plan| plan.dialect), || resume.start())
     }
 
+    /// Prepares to undo what a stored run did, from the first call of `from_step` on. Returns a future of the revert.
+    fn revert<'py>(
+        &self,
+        py: Python<'py>,
+        run: String,
+        from_step: Option<String>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let planwright = self.opened()?.planwright.clone();
+        let future = async move {
+            let prepare = planwright.prepare_revert(&run, from_step.as_deref());
+            // It waits for the disk.
+            block_in_place(|| Handle::current().block_on(prepare))
+        };
+        self.spawn(py, future, |py, prepared| {
+            Ok(Py::new(py, NativeRevert::new(prepared)?)?.into_any())
+        })
+    }
+
+    /// Starts a revert.
+    fn start_revert(
+        &self,
+        py: Python<'_>,
+        revert: &NativeRevert,
+        options: RunOptions,
+    ) -> PyResult<NativeRun> {
+        let mut prepared = revert.take()?.data(PythonContext(options.context));
+        if options.waits {
+            prepared = prepared.wait_for_decisions();
+        }
+        if let Some(decide) = options.approve {
+            prepared = prepared.approver(self.approver(decide));
+        }
+        let started = self.entered(py, || prepared.start())?;
+        let started =
+            started.ok_or_else(|| errors::failure(py, "there is nothing to undo", None))?;
+        Ok(self.drive(started, None))
+    }
+
     /// Returns a future of the stored runs, as JSON.
     fn runs<'py>(
         &self,
@@ -405,17 +444,30 @@ impl Service {
         dialect: Option<&'static str>,
         start: impl FnOnce() -> Result<planwright::Run, Error> + Send,
     ) -> PyResult<NativeRun> {
+        Ok(self.drive(self.entered(py, start)?, dialect))
+    }
+
+    /// Calls `start` in the runtime of the service, without the lock of Python.
+    fn entered<T: Send>(
+        &self,
+        py: Python<'_>,
+        start: impl FnOnce() -> Result<T, Error> + Send,
+    ) -> PyResult<T> {
         let started = py.detach(|| {
             let _entered = self.handle.enter();
             start()
         });
-        let started = started.map_err(|error| errors::to_python(py, &error))?;
+        started.map_err(|error| errors::to_python(py, &error))
+    }
+
+    /// Drives a run on the threads of the service.
+    fn drive(&self, started: planwright::Run, dialect: Option<&'static str>) -> NativeRun {
         let event_loop = Arc::clone(&self.event_loop);
         let (run, driver) = NativeRun::drive(started, dialect, event_loop, &self.handle);
         let mut runs = lock(&self.runs);
         runs.retain(|(_, driver)| !driver.is_finished());
         runs.push((run.canceller(), driver));
-        Ok(run)
+        run
     }
 }
 

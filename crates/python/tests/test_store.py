@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from planwright_mcp import Planwright, PlanwrightError, tool
+from planwright_mcp import Planwright, PlanwrightError, Undo, UnrevertedCall, tool
 
 PLAN = {
     "name": "invoice",
@@ -143,3 +143,57 @@ async def test_a_resumed_run_has_the_context_of_the_caller(tmp_path: pathlib.Pat
         assert run.status == "failed"
         tenant.set("ada")
         assert (await pw.resume(run.run)).output == {"a": "ada"}
+
+
+async def test_what_a_run_did_is_undone(tmp_path: pathlib.Path) -> None:
+    rooms: list[str] = []
+    sent: list[str] = []
+
+    @tool
+    async def reserve(room: str) -> str:
+        rooms.append(room)
+        return room
+
+    @tool
+    async def release(room: str) -> None:
+        rooms.remove(room)
+
+    @tool
+    async def invite(room: str) -> None:
+        sent.append(room)
+
+    undo = {"tool": "release", "arguments": {"room": "${arguments.room}"}}
+    steps = [
+        {"id": "oak", "tool": "reserve", "args": {"room": "Oak"}, "undo": undo},
+        {"id": "elm", "tool": "reserve", "args": {"room": "Elm"}, "undo": undo, "after": ["oak"]},
+    ]
+    invited = {"id": "invited", "tool": "invite", "args": {"room": "Oak"}, "after": ["elm"]}
+    async with Planwright(tools=[reserve, release, invite], store=tmp_path / "runs.db") as pw:
+        await pw.start({"steps": steps}, id="first")
+        part = await pw.revert("first", from_step="elm")
+        assert part.undos == [Undo("undo_elm", "elm", "functions.reserve", "release", {"room": "Elm"})]
+        # The run belongs to the revert until that starts or is dropped.
+        with pytest.raises(PlanwrightError, match="first"):
+            await pw.revert("first")
+        assert rooms == ["Oak", "Elm"]
+        assert (await part.start()).is_success
+        assert rooms == ["Oak"]
+        with pytest.raises(RuntimeError, match="started already"):
+            part.start()
+        rest = await pw.revert("first")
+        assert ([undo.call for undo in rest.undos], rest.undone_before, rest.is_complete) == (["oak"], 1, True)
+        await rest.start()
+        with pytest.raises(PlanwrightError, match="nothing to undo"):
+            (await pw.revert("first")).start()
+
+        await pw.start({"steps": [*steps, invited]}, id="second")
+        revert = await pw.revert("second")
+        assert revert.unreverted == [UnrevertedCall("invited", "functions.invite", None)]
+        with pytest.raises(PlanwrightError, match="not everything can be undone") as refused:
+            revert.start()
+        assert refused.value.help == "`partial=True` undoes the rest"
+        assert rooms == ["Oak", "Elm"]
+        await revert.start(partial=True)
+        assert (rooms, sent) == ([], ["Oak"])
+        with pytest.raises(PlanwrightError, match="made no call of `birch`"):
+            await pw.revert("second", from_step="birch")

@@ -1,9 +1,10 @@
-//! Export and import of runs as `planwright.run-export/1`, a self-contained text for a store on another machine.
+//! Export and import of runs as `planwright.run-export`, a self-contained text for a store on another machine.
 //!
 //! The format is JSON Lines: a header with the run's metadata, the large values, the entries, the decisions, and a footer
-//! that counts them, so that a truncated file is detected. Further runs may follow, which the footer counts as well.
+//! that counts them, so that a truncated file is detected. Further runs may follow, which the footer counts as well. Then the header has
+//! version 2, so that a reader of single runs refuses the text by its version.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::SystemTime;
 
 use planwright_core::{PlanDigest, Value};
@@ -13,6 +14,7 @@ use planwright_format::journal::{
     Blob, BlobRef, Digest, JOURNAL_FORMAT, parse, parse_value, resolve, value_bytes,
 };
 use serde::{Deserialize, Deserializer, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use crate::database::{QueryError, SqlSession, params};
 use crate::decisions::{self, DecisionRow};
@@ -53,8 +55,11 @@ impl Store {
     }
 }
 
-/// The format of an exported run.
+/// The format of an exported run that no other one follows.
 pub const EXPORT_FORMAT: &str = "planwright.run-export/1";
+
+/// The format of an exported run that others follow.
+const FOLLOWED_FORMAT: &str = "planwright.run-export/2";
 
 /// The part of the first line that all versions of the format share.
 #[derive(Deserialize)]
@@ -66,7 +71,7 @@ struct FormatProbe {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ExportHeaderV1 {
-    /// [`EXPORT_FORMAT`].
+    /// [`EXPORT_FORMAT`] or [`FOLLOWED_FORMAT`].
     format: String,
     /// The format of the entries.
     journal: String,
@@ -177,8 +182,34 @@ struct DecodedRun {
     decisions: usize,
     /// The number of runs that follow.
     following: usize,
-    /// The lines of the run.
-    text: String,
+    lines: LinesDigest,
+    /// The digest of the lines that the run would have without decisions.
+    undecided_lines: LinesDigest,
+}
+
+/// A digest of lines, which suffices to recognise a run without a copy of its text.
+#[derive(Clone, Default)]
+struct LinesDigest(Sha256);
+
+impl LinesDigest {
+    fn of(text: &str) -> Self {
+        let mut digest = Self::default();
+        for line in text.lines() {
+            digest.add(line);
+        }
+        digest
+    }
+
+    fn add(&mut self, line: &str) {
+        self.0.update(line.trim_end());
+        self.0.update("\n");
+    }
+}
+
+impl PartialEq for LinesDigest {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.clone().finalize() == other.0.clone().finalize()
+    }
 }
 
 impl DecodedRun {
@@ -247,10 +278,10 @@ fn import(
         // The second import of the same run is not an error, so that an interrupted one can be repeated.
         Err(error @ QueryError::Store(StoreError::Exists { .. })) => {
             let (key, id) = run::find(session, new.id.as_str())?;
-            let exported = export(session, key, &id, decoded.following)?;
+            let stored = LinesDigest::of(&export(session, key, &id, decoded.following)?);
             // The text may have decisions, but an imported run is exported without them.
-            let is_same = exported == decoded.text
-                || run::is_imported(session, key)? && exported == without_decisions(&decoded.text);
+            let is_same = stored == decoded.lines
+                || run::is_imported(session, key)? && stored == decoded.undecided_lines;
             return if is_same { Ok(false) } else { Err(error) };
         }
         inserted => inserted?,
@@ -360,7 +391,11 @@ fn export(
         following,
         ..ExportFooterV1::default()
     };
-    add(&mut text, id, &read_header(session, run, &read)?)?;
+    let mut header = read_header(session, run, &read)?;
+    if 0 < following {
+        FOLLOWED_FORMAT.clone_into(&mut header.format);
+    }
+    add(&mut text, id, &header)?;
     // Values precede the entries that refer to them, so that an import can decode each line when it is read.
     for (digest, json) in read_values(session, run)? {
         // Damage must not spread to other stores.
@@ -472,13 +507,13 @@ fn decode_runs(
     let mut lines = (1..).zip(text.split_inclusive('\n'));
     let first = decode_run(&mut lines, visit)?.ok_or("it is empty")?;
     let mut further: Vec<DecodedRun> = Vec::new();
+    let mut ids = HashSet::from([first.run.id.clone()]);
     for following in (0..first.following).rev() {
         let run = decode_run(&mut lines, &mut |_| {})?.ok_or("it is truncated")?;
         if run.following != following {
             return Err("its number of runs differs from the one that it states".to_owned());
         }
-        let mut known = std::iter::once(&first).chain(&further);
-        if known.any(|known| known.run.id == run.run.id) {
+        if !ids.insert(run.run.id.clone()) {
             return Err(format!("it has the run `{}` twice", run.run.id));
         }
         further.push(run);
@@ -499,19 +534,35 @@ fn decode_run(
         return Ok(None);
     };
     let head = parse_header(first.trim_end())?;
+    let is_followed = head.format == FOLLOWED_FORMAT;
     let mut decoded = DecodedRun {
         steps: usize::try_from(head.run.steps).map_err(|_| "the number of steps is negative")?,
         run: head.run,
         batch: EntryBatch::default(),
         decisions: 0,
         following: 0,
-        text: first.to_owned(),
+        lines: LinesDigest::of(first),
+        undecided_lines: LinesDigest::of(first),
     };
     let mut values = ExportedValues::default();
     for (number, line) in lines {
-        decoded.text += line;
+        decoded.lines.add(line);
         let with_line = |reason: String| format!("line {number}: {reason}");
-        match parse(line.trim_end()).map_err(with_line)? {
+        let parsed = parse(line.trim_end()).map_err(with_line)?;
+        match &parsed {
+            ExportLineV1::Value(_) | ExportLineV1::Entry(_) => decoded.undecided_lines.add(line),
+            ExportLineV1::Decision(_) => {}
+            ExportLineV1::End(end) => {
+                let end = ExportFooterV1 {
+                    decisions: 0,
+                    ..*end
+                };
+                let end = serde_json::to_string(&ExportLineV1::End(end));
+                let end = end.map_err(|error| with_line(error.to_string()))?;
+                decoded.undecided_lines.add(&end);
+            }
+        }
+        match parsed {
             ExportLineV1::Value(value) => {
                 add_value(value, &mut decoded, &mut values).map_err(with_line)?;
             }
@@ -537,14 +588,18 @@ fn decode_run(
                     decisions: decoded.decisions,
                     following: end.following,
                 };
-                return if end == found {
-                    Ok(Some(decoded))
-                } else {
-                    Err(
+                if end != found {
+                    return Err(
                         "its number of lines differs from the one that its last line states"
                             .to_owned(),
-                    )
-                };
+                    );
+                }
+                if is_followed != (0 < end.following) {
+                    return Err(
+                        "the version of its format does not fit its number of runs".to_owned()
+                    );
+                }
+                return Ok(Some(decoded));
             }
         }
     }
@@ -558,7 +613,7 @@ fn parse_header(line: &str) -> Result<ExportHeaderV1, String> {
     // The format is read alone first: a newer version may have other fields, and the error must name the version.
     let any: FormatProbe = parse(line)?;
     match any.format.as_deref() {
-        Some(EXPORT_FORMAT) => {}
+        Some(EXPORT_FORMAT | FOLLOWED_FORMAT) => {}
         Some(other) => {
             return Err(format!("it has the unknown format `{other}`"));
         }
@@ -616,20 +671,4 @@ fn decision_row(decision: ExportedDecisionV1) -> DecisionRow {
         by: decision.by,
         decided_ns: decision.decided_ns,
     }
-}
-
-/// Returns the text that [`Store::export`] would write if the run had no decisions.
-fn without_decisions(text: &str) -> String {
-    let lines = text.lines().filter_map(|line| match parse(line) {
-        Ok(ExportLineV1::Decision(_)) => None,
-        Ok(ExportLineV1::End(end)) => {
-            let end = ExportFooterV1 {
-                decisions: 0,
-                ..end
-            };
-            serde_json::to_string(&ExportLineV1::End(end)).ok()
-        }
-        Ok(ExportLineV1::Value(_) | ExportLineV1::Entry(_)) | Err(_) => Some(line.to_owned()),
-    });
-    lines.map(|line| line + "\n").collect()
 }

@@ -191,6 +191,8 @@ function pathSource(request) {
     report: (id) => request(`runs/${part(id)}/report`),
     cancel: (id) => request(`runs/${part(id)}/cancel`, {}),
     resume: (id, changes) => request(`runs/${part(id)}/resume`, changes),
+    proposeRevert: (id) => request(`runs/${part(id)}/revert/proposal`, {}),
+    revert: (id, digest) => request(`runs/${part(id)}/revert`, { digest }),
     inbox: () => request('inbox'),
     decide: (decision) => request('decisions', decision),
     callArguments: (id, at) => request(`runs/${part(id)}/calls/${part(at)}`),

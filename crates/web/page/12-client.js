@@ -162,7 +162,7 @@ function clientSource() {
     },
     run: async (id) => {
       const data = await readRun(id);
-      return { ...data, can_cancel: false, can_resume: !data.run.pid && ['failed', 'waiting', 'cancelled', 'interrupted'].includes(data.run.status) };
+      return { ...data, can_cancel: false, can_revert: false, can_resume: !data.run.pid && ['failed', 'waiting', 'cancelled', 'interrupted'].includes(data.run.status) };
     },
     cancel: notHere,
     resume: async (run, { retry = [], skip = [], set = {} }) => {

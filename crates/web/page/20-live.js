@@ -132,7 +132,7 @@ async function refreshRun(shown) {
     const data = await source.run(shown.id);
     // A response that is late does not replace a newer one.
     if (current.value !== shown || shown.read !== mine) return;
-    for (const key of ['revisions', 'no_graph', 'can_cancel', 'can_resume']) shown[key] = data[key];
+    for (const key of ['revisions', 'no_graph', 'can_cancel', 'can_resume', 'can_revert']) shown[key] = data[key];
     shown.version += 1;
     if (shown.open.length) await loadGraph(shown.open);
     else if (data.graph) shown.graph = data.graph;

@@ -61,11 +61,13 @@ function RunHeader({ shown, at }) {
     <div class="actions">
       ${!view && html`<button onClick=${() => setDialog('compare')}>Compare…</button>`}
       ${shown.can_resume && html`<button onClick=${() => setDialog('resume')}>Resume…</button>`}
+      ${shown.can_revert && html`<button class="danger" onClick=${() => setDialog('revert')}>Revert…</button>`}
       ${shown.can_cancel && html`<button class="danger" onClick=${() => setDialog('cancel')}>Cancel…</button>`}
     </div>
     ${dialog === 'inputs' && html`<${Dialog} title="Inputs" onClose=${() => setDialog(null)}><${Value} of=${shown.inputs} /><//>`}
     ${dialog === 'revisions' && html`<${Revisions} shown=${shown} onClose=${() => setDialog(null)} />`}
     ${dialog === 'resume' && html`<${ResumeDialog} shown=${shown} at=${at} onClose=${() => setDialog(null)} />`}
+    ${dialog === 'revert' && html`<${RevertDialog} run=${run} onClose=${() => setDialog(null)} />`}
     ${dialog === 'cancel' && html`<${CancelDialog} run=${run} onClose=${() => setDialog(null)} />`}
     ${dialog === 'compare' && html`<${CompareDialog} run=${run} onClose=${() => setDialog(null)} />`}
   </header>`;

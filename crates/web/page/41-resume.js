@@ -1,4 +1,4 @@
-// The dialog that resumes a run: which steps it retries, skips, or gives a value.
+// The dialogs that resume a run, with the steps that it retries, skips, or gives a value, and that undo what it did.
 
 /** The statuses of steps that a resumed run can treat in another way than before. */
 const OPEN_STATUSES = ['failed', 'unknown', 'cancelled', 'waiting'];
@@ -59,3 +59,30 @@ function ResumeDialog({ shown, at, first, onClose }) {
   <//>`;
 }
 
+/** Shows each call that would be undone, and what stays, before anything is called. The revert is bound to what is shown. */
+function RevertDialog({ run, onClose }) {
+  const { data, error, reload } = useLoad(() => source.proposeRevert(run.id), []);
+  const action = useAction();
+  const revert = () => action.run(async () => {
+    const begun = await source.revert(run.id, data.digest);
+    onClose();
+    go(route(['run', begun.run, 'graph']));
+  });
+  const failed = error ?? action.error;
+  const call = (of) => html`<div class="step"><code class="strong"><${Text} of=${of.call} line /></code> called <code><${Text} of=${of.called ?? of.tool} line /></code></div>`;
+  const stays = (of, why) => html`<li>${call(of)}<p class="caution"><${Text} of=${why} line /></p></li>`;
+  const size = data?.undos.length;
+  return html`<${Dialog} title="Undo what this run did?" onClose=${onClose} wide>
+    <${ErrorNote} error=${failed} retry=${() => action.run(reload)} />
+    ${!data && !failed && html`<${Busy} what="the calls to undo" />`}
+    ${data && html`<p class="soft">${size ? 'Nothing is called yet. The undos are made one after the other.' : 'There is nothing to undo.'}
+      ${data.undone_before > 0 && ` ${count(data.undone_before, 'call')} undone before.`}</p>
+    <ul class="resume">
+      ${data.undos.map((undo) => html`<li>${call(undo)}<div>undo: <code><${Text} of=${undo.tool} line /></code></div><${Value} of=${undo.args} depth=${4} /></li>`)}
+      ${data.unreverted.map((of) => stays(of, `stays: ${of.reason ?? 'it has no undo'}`))}
+      ${data.in_doubt.map((of) => stays(of, `stays: it may or may not have ${of.undone_by ? `been undone by the run ${of.undone_by}` : 'happened'}`))}
+    </ul>`}
+    <footer><button onClick=${onClose}>Leave it</button>
+      <button class="danger primary" disabled=${action.busy || !size} onClick=${revert}>Undo ${count(size ?? 0, 'call')}</button></footer>
+  <//>`;
+}

@@ -46,5 +46,7 @@ pub use guard::HostRule;
 pub use page::{FlowMarker, Page, PageSettings};
 pub use server::PageServer;
 pub use session::{Access, PageClients, PageToken};
-pub use tools::{ExternalValues, NoTools, OpenTools, PageTools, ToolsError, ToolsGuard};
+pub use tools::{
+    ExternalValues, NoTools, OpenRevert, OpenTools, PageTools, ToolsError, ToolsGuard,
+};
 pub use view::{ViewAnswer, ViewRequest};

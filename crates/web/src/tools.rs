@@ -8,8 +8,10 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 use planwright::Planwright;
 use planwright::core::{CheckedPlan, Value};
-use planwright::engine::{RunOptions, SecretValues};
+use planwright::engine::{RunId, RunOptions, SecretValues};
 use planwright::format::ToolSourcesV1;
+use planwright::loaded_plan::LoadedPlan;
+use planwright::service::Revert;
 use planwright::stored::StoredRun;
 
 /// Opens tools.
@@ -26,8 +28,26 @@ pub trait PageTools: Send + Sync {
     /// Opens the tools for the continuation of a stored run.
     fn of_run<'a>(&'a self, stored: &'a StoredRun) -> BoxFuture<'a, Result<OpenTools, ToolsError>>;
 
+    /// Prepares to undo what the stored run `run` did, and opens the tools of the undos.
+    fn revert<'a>(
+        &'a self,
+        run: &'a RunId,
+        stored: &'a StoredRun,
+    ) -> BoxFuture<'a, Result<OpenRevert, ToolsError>>;
+
     /// Returns true if plans can be run with these tools.
     fn can_run(&self) -> bool;
+}
+
+/// A revert whose plan is checked with tools that are open.
+#[derive(Debug)]
+pub struct OpenRevert {
+    /// The calls that it undoes, and those that it does not.
+    pub revert: Revert,
+    /// The plan; `None` if there is nothing to undo.
+    pub plan: Option<(CheckedPlan, LoadedPlan)>,
+    /// The tools of the undos.
+    pub tools: OpenTools,
 }
 
 /// Reads the values of `env` and `secrets` references of a plan.
@@ -88,7 +108,7 @@ impl fmt::Debug for OpenTools {
 pub struct NoTools;
 
 impl NoTools {
-    fn refused<'a>() -> BoxFuture<'a, Result<OpenTools, ToolsError>> {
+    fn refused<'a, T: Send + 'a>() -> BoxFuture<'a, Result<T, ToolsError>> {
         ready(Err(ToolsError {
             message: "this page cannot run plans".to_owned(),
             help: Some("`planwright ui` does".to_owned()),
@@ -111,6 +131,14 @@ impl PageTools for NoTools {
     }
 
     fn of_run<'a>(&'a self, _: &'a StoredRun) -> BoxFuture<'a, Result<OpenTools, ToolsError>> {
+        Self::refused()
+    }
+
+    fn revert<'a>(
+        &'a self,
+        _: &'a RunId,
+        _: &'a StoredRun,
+    ) -> BoxFuture<'a, Result<OpenRevert, ToolsError>> {
         Self::refused()
     }
 

@@ -61,7 +61,7 @@ pub(crate) async fn resume(
         // Repeating a call with an unknown outcome is a decision like any other.
         PassphraseCheck::open(Some(&store))?.confirm()?;
     }
-    let sources = sources(&id, &stored, &arguments.tools)?;
+    let sources = sources((&id, &stored), &arguments.tools, "resume")?;
     settle_orphans(&leased, arguments, printer).await;
     let old = stored.loaded(vars(arguments)?)?;
     let loaded = match &arguments.plan {
@@ -194,11 +194,11 @@ pub(crate) async fn resume(
 }
 
 /// Returns the sources of the run's tools: those of the arguments, else those of its start. An imported run began with programs and
-/// folders of another machine, so its tools must be named.
+/// folders of another machine, so its tools must be named; `command` is the one that takes them.
 pub(super) fn sources(
-    id: &RunId,
-    stored: &StoredRun,
+    (id, stored): (&RunId, &StoredRun),
     named: &ToolArguments,
+    command: &str,
 ) -> Result<ToolArguments, CommandError> {
     if named.are_named() {
         return Ok(named.clone());
@@ -211,7 +211,7 @@ pub(super) fn sources(
         "the run {run} was imported, so its recorded tool sources are not used"
     ))
     .hint(format!(
-        "name its tools: `planwright resume {run} --servers FILE`, `--simulate FILE` or `--workspace DIR`"
+        "name its tools: `planwright {command} {run} --servers FILE`, `--simulate FILE` or `--workspace DIR`"
     )))
 }
 

@@ -7,6 +7,7 @@ use planwright::core::plan::OnFailure;
 use planwright::core::{PlanConsent, Tool, Value};
 use planwright::engine::run::RevertSummary;
 use planwright::engine::{RunOptions, RunStatus, RunSummary};
+use planwright::format::ToolSourcesV1;
 use planwright::loaded_plan::LoadedPlan;
 use planwright::service::{Revert, RevertRequest, RunStorage};
 use planwright::stored::{self, StoredRun};
@@ -17,7 +18,7 @@ use super::resume::{folder, sources};
 use super::session::{
     ConsentOutcome, FinishedRun, RunSegment, RunSession, rejected, request_plan_approval,
 };
-use crate::args::{RevertArguments, RunFormat};
+use crate::args::{RevertArguments, RunFormat, ToolArguments};
 use crate::error::{CommandError, Exit};
 use crate::runs::selector::find_run;
 use crate::runs::store;
@@ -40,7 +41,6 @@ pub(crate) async fn revert(
     let store = store::open(&arguments.store, printer)?;
     let run = find_run(&store, Some(&arguments.run))?.id;
     let stored = StoredRun::read(&store, run.as_str())?;
-    let sources = sources(&run, &stored, &arguments.tools)?;
     let Settings { config, .. } = settings::load(folder(&stored))?;
     let config = stored.with_flow(config);
     let policy = config.restrict(Policy::new());
@@ -61,9 +61,17 @@ pub(crate) async fn revert(
     let telemetry = telemetry::open(&config)?;
     let mut signals = Signals::new()?;
     let needed = revert.tool_names();
-    let opened = tokio::select! {
-        opened = Toolbox::open(&sources, Some(&needed), ServerUse::Calls, printer) => opened,
-        _ = signals.next() => return Ok(Exit::Interrupted),
+    let opened = match sources((&run, &stored), &arguments.tools, "revert") {
+        Ok(sources) => {
+            if arguments.tools.are_named() {
+                revert.set_sources(named(&sources, &stored)?);
+            }
+            tokio::select! {
+                opened = Toolbox::open(&sources, Some(&needed), ServerUse::Calls, printer) => opened,
+                _ = signals.next() => return Ok(Exit::Interrupted),
+            }
+        }
+        Err(error) => Err(error),
     };
     let mut toolbox = match opened {
         Ok(toolbox) => toolbox,
@@ -131,6 +139,18 @@ pub(crate) async fn revert(
         revisions: Vec::new(),
     };
     Box::pin(session.run_and_report(segment, signals)).await
+}
+
+/// Returns the sources of tools that a person has named, with the folder whose configuration applies.
+fn named(tools: &ToolArguments, stored: &StoredRun) -> Result<ToolSourcesV1, CommandError> {
+    let sources = store::sources(tools)?;
+    Ok(match stored.imported {
+        None => ToolSourcesV1 {
+            folder: stored.run.tools.folder.clone(),
+            ..sources
+        },
+        Some(_) => sources,
+    })
 }
 
 /// Returns true if nothing is called because something cannot be undone.

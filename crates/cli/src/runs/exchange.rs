@@ -46,10 +46,14 @@ pub(crate) fn export(arguments: &ExportArguments, printer: Printer) -> Result<Ex
     }
     let store = store::open(&arguments.store, printer)?;
     let run = find_run(&store, arguments.run.as_deref())?;
-    let text = stored::export(&store, run.id.as_str())?;
+    let exported = stored::export(&store, run.id.as_str())?;
     match &arguments.output {
-        Some(file) => write(&text, file, arguments.force)?,
-        None => printer.data(&text),
+        Some(file) => write(&exported.text, file, arguments.force)?,
+        None => printer.data(&exported.text),
+    }
+    for further in &exported.further {
+        let further = store::short_id(further);
+        printer.status(&format!("exported with it: the run {further}"));
     }
     Ok(Exit::Success)
 }

@@ -11,14 +11,16 @@ use futures::future::BoxFuture;
 use planwright::Planwright;
 use planwright::config::Config;
 use planwright::core::check::Policy;
-use planwright::core::{Catalog, Value};
-use planwright::engine::{Backends, RunOptions};
+use planwright::core::{Catalog, Tool, Value};
+use planwright::engine::{Backends, RunId, RunOptions};
 use planwright::planner::dates::Now;
-use planwright::service::{RunOverrides, Tools};
+use planwright::service::{Revert, RevertRequest, RunOverrides, Tools};
 use planwright::stored::StoredRun;
 use planwright::telemetry::Telemetry;
 use planwright_store::Store;
-use planwright_web::{OpenTools, PageServer, PageSettings, PageTools, ToolsError, ToolsGuard};
+use planwright_web::{
+    OpenRevert, OpenTools, PageServer, PageSettings, PageTools, ToolsError, ToolsGuard,
+};
 use tempfile::{NamedTempFile, TempDir};
 
 use crate::args::{ToolArguments, UiArguments};
@@ -278,6 +280,69 @@ impl CommandTools {
         self.opened(toolbox, config, &arguments)
     }
 
+    async fn open_revert(
+        &self,
+        run: &RunId,
+        stored: &StoredRun,
+    ) -> Result<OpenRevert, CommandError> {
+        let (arguments, folder) = self.sources_of(stored)?;
+        let Settings { config, .. } = settings::load(&folder)?;
+        let config = stored.with_flow(config);
+        let policy = config.restrict(Policy::new());
+        let mut revert = self.read_revert(run, &config, &policy).await?;
+        if stored.imported.is_some() {
+            revert.set_sources(store::sources(&arguments)?);
+        }
+        let needed = revert.tool_names();
+        let mut toolbox =
+            Toolbox::open(&arguments, Some(&needed), ServerUse::Calls, self.printer).await?;
+        let asks = |tool: &Tool| stored.asks_in_revert(tool);
+        toolbox.apply_config_asking(&config, Some(&self.store), asks, self.printer)?;
+        match revert.check(&toolbox.catalog, &policy) {
+            Ok(plan) => Ok(OpenRevert {
+                revert,
+                plan,
+                tools: self.opened(toolbox, config, &arguments)?,
+            }),
+            Err(loaded) => {
+                toolbox.servers.close().await;
+                let mut errors = loaded.diagnostics.iter().filter(|found| found.is_error());
+                let first = errors.next().map(|found| format!(": {}", found.message));
+                Err(CommandError::new(format!(
+                    "the plan of the undos is not sound{}",
+                    first.unwrap_or_default()
+                )))
+            }
+        }
+    }
+
+    /// Reads what a run did, and computes the undos, on a thread that may block.
+    async fn read_revert(
+        &self,
+        run: &RunId,
+        config: &Config,
+        policy: &Policy,
+    ) -> Result<Revert, CommandError> {
+        let (store, run) = (self.store.clone(), run.clone());
+        let (config, policy) = (config.clone(), policy.clone());
+        let runtime = tokio::runtime::Handle::current();
+        let read = tokio::task::spawn_blocking(move || {
+            let request = RevertRequest {
+                run: run.as_str(),
+                from: None,
+                configured: &|tool: Tool| config.configured(tool),
+                policy: &policy,
+                holder: &store::this_process(),
+                is_leased: false,
+            };
+            runtime.block_on(Revert::prepare(&store, request))
+        });
+        let read = read
+            .await
+            .map_err(|error| CommandError::new("the run cannot be read").internal(error))?;
+        Ok(read?)
+    }
+
     fn opened(
         &self,
         toolbox: Toolbox,
@@ -348,6 +413,18 @@ impl PageTools for CommandTools {
     fn of_run<'a>(&'a self, stored: &'a StoredRun) -> BoxFuture<'a, Result<OpenTools, ToolsError>> {
         async move {
             let opened = self.next_process(stored).await;
+            opened.map_err(|error| refused(&error))
+        }
+        .boxed()
+    }
+
+    fn revert<'a>(
+        &'a self,
+        run: &'a RunId,
+        stored: &'a StoredRun,
+    ) -> BoxFuture<'a, Result<OpenRevert, ToolsError>> {
+        async move {
+            let opened = self.open_revert(run, stored).await;
             opened.map_err(|error| refused(&error))
         }
         .boxed()

@@ -1,4 +1,4 @@
-//! `planwright ui`: the tools with which the page runs plans and resumes runs.
+//! `planwright ui`: the tools with which the page runs plans, resumes runs and undoes what they did.
 #![cfg(unix)]
 
 use std::fs;
@@ -288,4 +288,118 @@ fn a_stored_run_is_resumed_with_its_own_tools() {
     assert_eq!(page.post(&format!("runs/{run}/resume"), &json!({})).0, 200);
     page.approve(run);
     assert_eq!((scene.calls("calls"), scene.calls("own_calls")), (0, 1));
+}
+
+const UNDOABLE: &str = r#"{"tools": {
+    "create": {"annotations": {"destructiveHint": false}, "returns": {"id": "e-1"}},
+    "delete": {"annotations": {"destructiveHint": false}, "returns": "deleted"},
+    "send": {"annotations": {"destructiveHint": false}, "returns": "sent"},
+    "wait": {"annotations": {"destructiveHint": false}, "sleep_ms": 600000, "returns": "over"}
+}}"#;
+
+/// A folder with tools that a configuration undoes, and a plan of calls one after the other.
+fn undoable(tools: &[&str]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write("tools.json", UNDOABLE);
+    let config = "[tools.undo]\n\"simulated.create\" = \"delete(id=${output.id})\"\n";
+    write("planwright.toml", config);
+    let steps = tools.iter().enumerate().map(|(index, tool)| {
+        let after = index.checked_sub(1).map(|before| format!("s{before}"));
+        json!({"id": format!("s{index}"), "tool": tool, "after": Vec::from_iter(after)})
+    });
+    let plan = json!({"steps": steps.collect::<Vec<_>>()});
+    write("plan.json", &plan.to_string());
+    folder
+}
+
+const RUN: [&str; 4] = ["run", "plan.json", "--simulate", "tools.json"];
+
+#[test]
+fn a_revert_makes_the_calls_that_were_shown() {
+    let folder = undoable(&["send", "create"]);
+    let ran = run_program(folder.path(), &[&RUN[..], &["--format", "json"]].concat());
+    let report: Value = serde_json::from_str(&stdout(&ran)).unwrap();
+    let run = report["run"].as_str().unwrap();
+    let page = ServedPage::start(folder.path(), &["--simulate", "tools.json"]);
+    assert_eq!(page.read(&format!("runs/{run}"))["can_revert"], true);
+    let propose = |run: &str| page.post(&format!("runs/{run}/revert/proposal"), &json!({}));
+    let begin = |digest: &Value| {
+        let consent = json!({"digest": digest});
+        page.post(&format!("runs/{run}/revert"), &consent)
+    };
+    let (status, shown) = propose(run);
+    assert_eq!(status, 200, "{shown}");
+    let undo = json!({"step": "undo_s1", "call": "s1", "called": "simulated.create", "tool": "delete", "args": {"id": "e-1"}});
+    assert_eq!(shown["undos"], json!([undo]));
+    let left = json!([{"call": "s0", "tool": "simulated.send", "reason": null}]);
+    assert_eq!(shown["unreverted"], left);
+    // Nothing begins without consent to exactly that.
+    let (status, refused) = begin(&json!("0"));
+    assert_eq!(status, 409, "{refused}");
+    let runs = page.read("runs");
+    assert_eq!(runs["runs"].as_array().map(Vec::len), Some(1), "{runs}");
+    let (status, begun) = begin(&shown["digest"]);
+    assert_eq!(status, 200, "{begun}");
+    let revert = begun["run"].as_str().unwrap();
+    page.row(|row| row["id"] == *revert && row["status"] == "succeeded");
+    // What was shown before is done, so the same consent begins nothing.
+    while page.read(&format!("runs/{revert}"))["run"]["pid"] != Value::Null {}
+    let (status, refused) = begin(&shown["digest"]);
+    assert_eq!(status, 409, "{refused}");
+    let (_, again) = propose(run);
+    assert_eq!(again["undone_before"], 1);
+    assert_eq!(again["undos"], json!([]));
+    let (status, nothing) = begin(&again["digest"]);
+    assert_eq!(status, 409, "{nothing}");
+    assert_eq!(page.read(&format!("runs/{revert}"))["can_revert"], false);
+    assert_eq!(propose(revert).0, 409);
+}
+
+#[test]
+fn a_run_whose_process_died_can_be_reverted() {
+    let folder = undoable(&["create", "wait"]);
+    let page = ServedPage::start(folder.path(), &["--simulate", "tools.json"]);
+    let mut process = planwright(folder.path())
+        .args(RUN)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let row = page.row(|row| row["steps_ended"] == 1);
+    let run = row["id"].as_str().unwrap();
+    assert_eq!(page.read(&format!("runs/{run}"))["can_revert"], false);
+    process.kill().unwrap();
+    process.wait().unwrap();
+    page.row(|row| row["id"] == *run && row["status"] == "interrupted");
+    assert_eq!(page.read(&format!("runs/{run}"))["can_revert"], true);
+    let (status, shown) = page.post(&format!("runs/{run}/revert/proposal"), &json!({}));
+    assert_eq!(status, 200, "{shown}");
+    assert_eq!(shown["undos"][0]["call"], "s0");
+    let doubtful = json!([{"call": "s1", "tool": "simulated.wait", "undone_by": null}]);
+    assert_eq!(shown["in_doubt"], doubtful);
+}
+
+#[test]
+fn a_run_that_waits_is_not_reverted() {
+    let scene = Scene::new();
+    let page = ServedPage::start(scene.path(), &["--servers", "prod.json"]);
+    fs::write(scene.path().join("plan.json"), PAY).unwrap();
+    let ran = run_program(
+        scene.path(),
+        &[
+            "run",
+            "plan.json",
+            "--servers",
+            "prod.json",
+            "--format",
+            "json",
+        ],
+    );
+    let report: Value = serde_json::from_str(&stdout(&ran)).unwrap();
+    assert_eq!(report["status"], "waiting");
+    let run = report["run"].as_str().unwrap();
+    assert_eq!(page.read(&format!("runs/{run}"))["can_revert"], false);
+    let proposed = page.post(&format!("runs/{run}/revert/proposal"), &json!({}));
+    assert_eq!(proposed.0, 409, "{}", proposed.1);
 }

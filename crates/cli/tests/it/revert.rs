@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
+use planwright_store::Store;
 use serde_json::{Value, json};
 
 use crate::program::{json_report, run_program, stderr};
@@ -201,4 +202,87 @@ fn a_list_needs_no_tools() {
     assert!(said.contains("the undos were not checked"), "{said}");
     let refused = program(folder.path(), &["revert", run]);
     assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+}
+
+#[test]
+fn runs_that_are_exported_with_another_are_named() {
+    let folder = folder(r#"{"steps": [{"id": "a", "tool": "create", UNDO}]}"#);
+    let report = run(folder.path());
+    let run = report["run"].as_str().unwrap();
+    let export = |arguments: &[&str]| {
+        let store = ["--store", "store.db"];
+        let output = run_program(folder.path(), &[&["export"], arguments, &store].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        stderr(&output)
+    };
+    assert_eq!(export(&[run, "--output", "alone.run"]), "");
+    let undone = program(folder.path(), &["revert", run, "--approve", "all"]);
+    let revert = json_report(&undone)["run"].as_str().unwrap().to_owned();
+    let with_it = |id: &str| format!("exported with it: the run {}\n", &id[..8]);
+    assert_eq!(export(&[run, "--output", "both.run"]), with_it(&revert));
+    // A revert is exported with the run that it undid.
+    assert_eq!(export(&[&revert, "--output", "revert.run"]), with_it(run));
+}
+
+#[test]
+fn what_an_imported_run_did_is_listed_without_its_tools() {
+    let folder = folder(r#"{"steps": [{"id": "a", "tool": "create", UNDO}]}"#);
+    let report = run(folder.path());
+    let run = report["run"].as_str().unwrap();
+    for arguments in [
+        ["export", run, "--store", "store.db", "--output", "a.run"].as_slice(),
+        &["import", "a.run", "--store", "other.db"],
+    ] {
+        let output = run_program(folder.path(), arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    }
+    let revert = |arguments: &[&str]| {
+        let other = ["revert", run, "--store", "other.db", "--format", "json"];
+        run_program(folder.path(), &[&other, arguments].concat())
+    };
+    let listed = revert(&["--dry-run"]);
+    assert_eq!(listed.status.code(), Some(0), "{}", stderr(&listed));
+    assert_eq!(json_report(&listed)["undos"][0]["step"], "undo_a");
+    let said = stderr(&listed);
+    assert!(said.contains("the undos were not checked"), "{said}");
+    let refused = revert(&[]);
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+    let said = stderr(&refused);
+    assert!(said.contains("`planwright revert"), "{said}");
+}
+
+#[test]
+fn a_revert_of_an_imported_run_has_nothing_that_its_file_claims() {
+    let folder = folder(r#"{"steps": [{"id": "a", "tool": "create", UNDO}]}"#);
+    let path = |name: &str| folder.path().join(name);
+    let report = run(folder.path());
+    let run = report["run"].as_str().unwrap();
+    let export = ["export", run, "--store", "store.db", "--output", "a.run"];
+    let exported = run_program(folder.path(), &export);
+    assert_eq!(exported.status.code(), Some(0), "{}", stderr(&exported));
+    let schema = r#""schema":"planwright.run/1","#;
+    let text = fs::read_to_string(path("a.run")).unwrap();
+    assert!(text.contains(schema), "{text}");
+    let claimed = text.replace(schema, &format!(r#"{schema}"client":"ada","#));
+    fs::write(path("a.run"), claimed).unwrap();
+    // The file names tools that are elsewhere now.
+    fs::rename(path("tools.json"), path("here.json")).unwrap();
+    let other = |arguments: &[&str]| {
+        let other = ["--store", "other.db"];
+        run_program(folder.path(), &[arguments, &other].concat())
+    };
+    let imported = other(&["import", "a.run"]);
+    assert_eq!(imported.status.code(), Some(0), "{}", stderr(&imported));
+    let revert = ["revert", run, "--simulate", "here.json", "--format", "json"];
+    let waiting = other(&revert);
+    assert_eq!(waiting.status.code(), Some(4), "{}", stderr(&waiting));
+    let revert = json_report(&waiting)["run"].as_str().unwrap().to_owned();
+    let store = Store::open(path("other.db")).unwrap();
+    let header = store.header(&revert).unwrap().to_json();
+    assert!(
+        !header.contains("ada") && !header.contains("tools.json"),
+        "{header}"
+    );
+    let resumed = other(&["resume", &revert, "--approve", "all"]);
+    assert_eq!(resumed.status.code(), Some(0), "{}", stderr(&resumed));
 }

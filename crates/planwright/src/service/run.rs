@@ -1,5 +1,6 @@
 //! A run in progress.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -138,31 +139,86 @@ impl Run {
     ///
     /// If the run has failed and its plan has `on_failure: revert`, it also undoes what the run did, by a run of its own, and waits for
     /// the end of that run, which the [summary](RunSummary::revert) names.
-    pub async fn finish(mut self) -> RunSummary {
-        self.handle.close();
+    pub async fn finish(self) -> RunSummary {
+        let never = std::future::pending::<Infallible>();
+        match self.finish_unless(never, &mut |_| ()).await {
+            Ok(summary) => summary,
+            Err(never) => match never {},
+        }
+    }
+
+    /// Waits for the end as [`finish`](Self::finish) does, or for `stop`: once that has ended, the run is [abandoned](Self::abandon), and so is
+    /// the one that undoes it. `idles` receives whether only a decision of a person can continue the latter, after each of its events.
+    ///
+    /// # Errors
+    ///
+    /// The output of `stop`, if that ended first.
+    #[cfg_attr(
+        not(feature = "store"),
+        expect(
+            unused_mut,
+            unused_variables,
+            reason = "no run is reverted without a store"
+        )
+    )]
+    pub async fn finish_unless<T>(
+        mut self,
+        stop: impl Future<Output = T> + Send,
+        idles: &mut (dyn FnMut(bool) + Send),
+    ) -> Result<RunSummary, T> {
+        let mut stop = std::pin::pin!(stop);
         if self.observers.is_empty() {
             // Nothing receives the events: they need not be stored until the end.
             self.events.close();
         }
-        while self.next_event().await.is_some() {}
-        #[cfg_attr(
-            not(feature = "store"),
-            expect(unused_mut, reason = "no run is reverted without a store")
-        )]
-        let mut summary = (&mut self.handle).await;
-        if summary.journal_error.is_none() {
-            self.store.learn(&summary.durations).await;
-            #[cfg(feature = "store")]
-            if summary.status == RunStatus::Failed
-                && let Some(revert) = self.revert.take()
-            {
-                // The journal has the lease, so that no other process resumes the run meanwhile.
-                let reverted =
-                    Box::pin(revert.revert(&self.planwright, (&self.id, &self.handle))).await;
-                summary.revert = Some(Box::new(reverted));
+        let (mut ended, mut summary) = self.end_unless(stop.as_mut(), &mut |_| ()).await?;
+        #[cfg(feature = "store")]
+        if summary.journal_error.is_none()
+            && summary.status == RunStatus::Failed
+            && let Some(revert) = ended.revert.take()
+        {
+            // The journal has the lease, so that no other process resumes the run meanwhile.
+            let failed = (&ended.id, &ended.handle);
+            let reverted = revert.revert(&ended.planwright, failed, (stop, idles));
+            summary.revert = Some(Box::new(Box::pin(reverted).await?));
+        }
+        Ok(summary)
+    }
+
+    /// Waits for the end of this run alone, and passes its events to `observe`, or abandons it once `stop` has ended.
+    ///
+    /// # Errors
+    ///
+    /// The output of `stop`, if that ended first.
+    pub(in crate::service) async fn end_unless<T>(
+        mut self,
+        stop: Pin<&mut (dyn Future<Output = T> + Send)>,
+        observe: &mut (dyn FnMut(&StampedEvent) + Send),
+    ) -> Result<(Self, RunSummary), T> {
+        self.handle.close();
+        let end = async {
+            while let Some(event) = self.next_event().await {
+                observe(&event);
+            }
+            (&mut self.handle).await
+        };
+        let ended = tokio::select! {
+            biased;
+            stopped = stop => Err(stopped),
+            summary = end => Ok(summary),
+        };
+        match ended {
+            Ok(summary) => {
+                if summary.journal_error.is_none() {
+                    self.store.learn(&summary.durations).await;
+                }
+                Ok((self, summary))
+            }
+            Err(stopped) => {
+                self.abandon().await;
+                Err(stopped)
             }
         }
-        summary
     }
 
     /// Stops driving the run as if the process had died: calls in flight are dropped, and the journal ends where it is, so that another process can

@@ -20,7 +20,7 @@ pub use choices::{NamedSteps, named_steps, resolve_choices, set_results};
 pub use comparison::{compare_runs, listing};
 pub use decisions::{OpenQuestion, StoreApprover, approve_plan, open_questions};
 pub use error::StoredRunError;
-pub use new_run::{NewStoredRun, export, process, reverts_of};
+pub use new_run::{ExportedFamily, NewStoredRun, export, process, reverts_of};
 pub use passphrase::{ConfirmedPassphrase, Decider, Passphrase, PassphraseError};
 pub use plan_consent::{EarlierConsents, plan_consent, tools_of};
 pub use resume::{

@@ -149,12 +149,22 @@ pub fn reverts_of(
     }
 }
 
-/// Exports a run with everything that says what of it is undone: the run that it reverts, and the reverts of both.
+/// An exported run, with everything that says what of it is undone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ExportedFamily {
+    /// The text for [`Store::import`].
+    pub text: String,
+    /// The further runs in the text: the run that the exported one reverts, and the reverts of both.
+    pub further: Vec<RunId>,
+}
+
+/// Exports a run with the run that it reverts, and the reverts of both.
 ///
 /// # Errors
 ///
 /// Those of [`Store::export`].
-pub fn export(store: &Store, selector: &str) -> Result<String, StoredRunError> {
+pub fn export(store: &Store, selector: &str) -> Result<ExportedFamily, StoredRunError> {
     let run = store.run(selector)?.id;
     let mut family = vec![run.clone()];
     let header = RunV1::from_value(&store.header(run.as_str())?);
@@ -175,7 +185,9 @@ pub fn export(store: &Store, selector: &str) -> Result<String, StoredRunError> {
         }
         next += 1;
     }
-    Ok(store.export_with(run.as_str(), family.get(1..).unwrap_or_default())?)
+    let further = family.split_off(1);
+    let text = store.export_with(run.as_str(), &further)?;
+    Ok(ExportedFamily { text, further })
 }
 
 /// Returns the id of the revert number `number` of `run`. It looks like any other id, so that its first characters suffice to name it.

@@ -42,11 +42,24 @@ from ._client import (
     Plan,
     Planwright,
     Reject,
+    Revert,
     Run,
     Servers,
 )
 from ._errors import Diagnostic, PlanRejected, PlanwrightError, RunFailed, ToolError
-from ._report import Event, Report, RunInfo, RunState, Step, StepError, ToolInfo, WaitingCall
+from ._report import (
+    DoubtfulCall,
+    Event,
+    Report,
+    RunInfo,
+    RunState,
+    Step,
+    StepError,
+    ToolInfo,
+    Undo,
+    UnrevertedCall,
+    WaitingCall,
+)
 from ._tools import Tool, ToolContext, tool
 
 __all__ = [
@@ -56,6 +69,7 @@ __all__ = [
     "CheckedPlan",
     "Decision",
     "Diagnostic",
+    "DoubtfulCall",
     "Event",
     "ExecutePlan",
     "Later",
@@ -65,6 +79,7 @@ __all__ = [
     "PlanwrightError",
     "Reject",
     "Report",
+    "Revert",
     "Run",
     "RunFailed",
     "RunInfo",
@@ -76,6 +91,8 @@ __all__ = [
     "ToolContext",
     "ToolError",
     "ToolInfo",
+    "Undo",
+    "UnrevertedCall",
     "WaitingCall",
     "tool",
 ]

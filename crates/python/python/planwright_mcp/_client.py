@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from . import _native, _report
 from ._convert import plain
 from ._errors import Diagnostic, PlanRejected, PlanwrightError, diagnostics
-from ._report import Event, Report, RunInfo, RunState, ToolInfo, WaitingCall
+from ._report import DoubtfulCall, Event, Report, RunInfo, RunState, ToolInfo, Undo, UnrevertedCall, WaitingCall
 from ._tools import Tool
 
 Plan: TypeAlias = "str | Mapping[str, Any] | os.PathLike[str] | CheckedPlan"
@@ -179,6 +179,66 @@ class Run:
 
     def __repr__(self) -> str:
         return f"<Run {self.id}>"
+
+
+class Revert:
+    """What a run did and how it is undone, see :meth:`Planwright.revert`. Nothing is called before :meth:`start`.
+
+    As long as it exists, no other process can resume or revert the run.
+    """
+
+    def __init__(self, service: _native.Service, native: _native.Revert, options: _RunOptions) -> None:
+        self._service = service
+        self._native = native
+        self._options = options
+        self.document: dict[str, Any] = json.loads(native.document)
+        """The whole proposal, in the form ``planwright.revert/1``."""
+
+    @property
+    def run(self) -> str:
+        """The id of the run that it undoes."""
+        return str(self.document["run"])
+
+    @property
+    def undos(self) -> list[Undo]:
+        """The calls that it makes, in their order."""
+        return [Undo(**entry) for entry in self.document["undos"]]
+
+    @property
+    def unreverted(self) -> list[UnrevertedCall]:
+        """The calls that happened and that nothing undoes."""
+        return [UnrevertedCall(**entry) for entry in self.document["unreverted"]]
+
+    @property
+    def in_doubt(self) -> list[DoubtfulCall]:
+        """The calls in doubt, which are left alone."""
+        return [DoubtfulCall(**entry) for entry in self.document["in_doubt"]]
+
+    @property
+    def undone_before(self) -> int:
+        """The number of calls that earlier reverts have undone."""
+        return int(self.document["undone_before"])
+
+    @property
+    def is_complete(self) -> bool:
+        """True if nothing happened that is not undone or going to be."""
+        return not self.document["unreverted"] and not self.document["in_doubt"]
+
+    def start(self, *, partial: bool = False) -> Run:
+        """Start the run that makes the calls, one after the other. It starts once.
+
+        Args:
+            partial: Undo what can be undone, although something stays.
+
+        Raises:
+            PlanwrightError: something stays, or there is nothing to undo. Nothing was called.
+        """
+        if not partial and not self.is_complete:
+            raise PlanwrightError("not everything can be undone, so nothing was called", "`partial=True` undoes the rest")
+        return Run(self._service.start_revert(self._native, self._options))
+
+    def __repr__(self) -> str:
+        return f"<Revert of {self.run}: {len(self.undos)} calls>"
 
 
 @dataclass
@@ -399,6 +459,34 @@ class Planwright:
         changes = _ResumeOptions(list(retry), list(skip), list((set or {}).items()), dict(inputs or {}))
         options = _RunOptions(waits=wait_for_decisions, approve=self._decider(approve))
         return Run(self._service.resume(run, None if checked is None else checked._native, changes, options))
+
+    async def revert(
+        self,
+        run: str,
+        *,
+        from_step: str | None = None,
+        approve: Approver | None = None,
+        wait_for_decisions: bool = False,
+    ) -> Revert:
+        """Prepare to undo what a stored run did, in reverse order, with the undos of its steps or of the configuration. Nothing is called::
+
+            revert = await pw.revert("order-1")
+            report = await revert.start()
+
+        Args:
+            run: The id of the run, or its beginning.
+            from_step: The step, item or round whose calls are the first to undo, in the order in which they ended; all calls without it.
+            approve: As in :meth:`start`.
+            wait_for_decisions: As in :meth:`start`.
+
+        Raises:
+            PlanRejected: the plan of the undos as a whole does not fit the tools or rules here. An undo that does not fit by itself is in
+                :attr:`Revert.unreverted`.
+            PlanwrightError: there is no store or no such run or step, a process has the run or a revert of it, or a revert of it waits for a
+                decision.
+        """
+        options = _RunOptions(waits=wait_for_decisions, approve=self._decider(approve))
+        return Revert(self._service, await self._service.revert(run, from_step), options)
 
     async def runs(self, *, limit: int | None = None, plan: str | None = None) -> list[RunInfo]:
         """List the stored runs, the newest first.

@@ -197,6 +197,46 @@ class WaitingCall:
 
 
 @dataclass(frozen=True)
+class Undo:
+    """A call that undoes another one."""
+
+    step: str
+    """The id of the step that makes it."""
+    call: str
+    """The step, item or round whose call it undoes."""
+    called: str
+    """The tool of that call, as ``server.tool``."""
+    tool: str
+    """The tool that undoes it, as the plan or the configuration names it."""
+    args: Any
+    """The arguments."""
+
+
+@dataclass(frozen=True)
+class UnrevertedCall:
+    """A call that happened, and that nothing undoes."""
+
+    call: str
+    """The step, item or round."""
+    tool: str
+    """The tool, as ``server.tool``."""
+    reason: str | None
+    """The reason why its undo cannot be called, or ``None`` if it has no undo."""
+
+
+@dataclass(frozen=True)
+class DoubtfulCall:
+    """A call that may or may not have happened, or be undone."""
+
+    call: str
+    """The step, item or round."""
+    tool: str
+    """The tool, as ``server.tool``."""
+    undone_by: str | None
+    """The id of the run that called its undo, if it is that call whose outcome is unknown."""
+
+
+@dataclass(frozen=True)
 class RunState:
     """The state of a stored run of any process."""
 

@@ -287,14 +287,19 @@ impl RunRegistry {
                 }
             }
             // If the plan wants a failed run to be undone, this takes as long as a person takes to decide about the undos.
-            let summary = tokio::select! {
-                biased;
-                Ok(()) = &mut suspended => {
-                    progress.0.send_replace(RunProgress::Suspended);
-                    return;
+            let suspended = async {
+                if suspended.await.is_err() {
+                    std::future::pending::<()>().await;
                 }
-                summary = run.finish() => Arc::new(summary),
             };
+            let mut idles = |is_idle| {
+                idle.send_replace(is_idle);
+            };
+            let Ok(summary) = run.finish_unless(suspended, &mut idles).await else {
+                progress.0.send_replace(RunProgress::Suspended);
+                return;
+            };
+            let summary = Arc::new(summary);
             if let Some(running) = followed.upgrade() {
                 let ended = RunEnd {
                     at: Instant::now(),

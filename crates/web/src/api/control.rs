@@ -1,4 +1,6 @@
-//! Cancelling and resuming a run.
+//! Cancelling, resuming and reverting a run.
+
+mod revert;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,6 +21,8 @@ use super::step::address_of;
 use crate::error::{ApiError, blocking};
 use crate::page::PageState;
 use crate::session::Visitor;
+
+pub(crate) use revert::{begin as begin_revert, is_offered, propose as propose_revert};
 
 /// The run that a request has started, resumed or cancelled.
 #[derive(Serialize)]

@@ -48,6 +48,8 @@ pub(crate) fn routes() -> Router<Arc<PageState>> {
         .route("/runs/{id}/calls/{address}", get(run::call))
         .route("/runs/{id}/cancel", post(control::cancel))
         .route("/runs/{id}/resume", post(control::resume))
+        .route("/runs/{id}/revert", post(control::begin_revert))
+        .route("/runs/{id}/revert/proposal", post(control::propose_revert))
         .route("/inbox", get(decisions::inbox))
         .route("/decisions", written(decisions::decide))
         .route("/check_arguments", written(decisions::check))

@@ -19,6 +19,7 @@ use planwright::stored::{OpenQuestion, PlanChange, StoredRun, compare_runs};
 use serde::{Deserialize, Serialize};
 use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 
+use super::control::{is_offered, may_run};
 use super::find;
 use super::input::Parameters;
 use super::inspection::Inspections;
@@ -47,6 +48,8 @@ struct RunPicture<'a> {
     can_cancel: bool,
     /// True if the run can be resumed from this page.
     can_resume: bool,
+    /// True if what the run did can be undone from this page, as far as that is known without its tools.
+    can_revert: bool,
 }
 
 /// The data of plans and tools in the response with a run.
@@ -125,8 +128,8 @@ fn picture(state: &PageState, visitor: &Visitor, id: &str) -> Result<Response, A
         can_resume: !is_driven
             && run.status != "succeeded"
             && !read.stored.is_unfinished()
-            && state.settings.tools.can_run()
-            && visitor.client().is_none(),
+            && may_run(state, visitor).is_ok(),
+        can_revert: may_run(state, visitor).is_ok() && is_offered(&info, &read.stored),
         run,
     };
     response_with(&picture, &data)

@@ -15,11 +15,11 @@ use planwright::drawing::{Drawing, GraphLayoutV1};
 use planwright::engine::approval::Always;
 use planwright::engine::backend::Simulated;
 use planwright::engine::run::preview;
-use planwright::engine::{Decision, RunId, RunOptions};
+use planwright::engine::{Approver, Decision, RunId, RunOptions};
 use planwright::format::{ReportStatus, ReportV1, StepV1};
 use planwright::loaded_plan::{LoadedPlan, declared_inputs};
 use planwright::service::{RunSpec, RunStorage};
-use planwright::store::LeaseHolder;
+use planwright::store::{LeaseHolder, Store};
 use planwright::stored::StoreApprover;
 use serde::{Deserialize, Serialize};
 
@@ -424,17 +424,13 @@ fn launch(
     let now = (state.settings.now)();
     let store = &state.settings.store;
     let id = RunId::random();
-    // Calls that need consent wait in the inbox.
-    let approver = StoreApprover::new(store.clone())
-        .or(Arc::new(Always(Decision::Later)))
-        .waiting();
     let run = tools.service.launch(RunSpec {
         id: id.clone(),
         options: RunOptions {
             secret_values: (tools.external_values)(&plan)?,
             ..tools.options.clone()
         },
-        approver: Arc::new(approver),
+        approver: inbox_approver(store),
         storage: RunStorage::New {
             store: store.clone(),
             holder: LeaseHolder::this_process("", now),
@@ -444,6 +440,12 @@ fn launch(
     })?;
     state.running.drive(run, tools);
     Ok(id)
+}
+
+/// Returns the approver of a run of the page: its calls that need consent wait in the inbox.
+pub(super) fn inbox_approver(store: &Store) -> Arc<dyn Approver> {
+    let approver = StoreApprover::new(store.clone()).or(Arc::new(Always(Decision::Later)));
+    Arc::new(approver.waiting())
 }
 
 /// Reads a script that a person wrote. The tools of the page store it in a file, whose name would be no help.

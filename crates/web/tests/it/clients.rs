@@ -110,6 +110,9 @@ fn a_client_starts_no_programs() {
     assert_eq!(world.get("tools").0, 403);
     assert_eq!(world.get("plans").0, 403);
     assert_eq!(world.post("runs/own/resume", &json!({})).0, 403);
+    assert_eq!(world.post("runs/own/revert/proposal", &json!({})).0, 403);
+    let consent = json!({"digest": ""});
+    assert_eq!(world.post("runs/own/revert", &consent).0, 403);
     let plan = json!({"text": PAY, "mode": "real"});
     assert_eq!(world.post("plan/run", &plan).0, 403);
 }

@@ -20,8 +20,8 @@ use planwright::store::{LeaseHolder, Store};
 use planwright::stored::{NewStoredRun, StoredRun};
 use planwright_testkit::http_wire::{HttpRequest, HttpResponse};
 use planwright_web::{
-    Access, OpenTools, Page, PageSettings, PageToken, PageTools, ToolsError, ToolsGuard,
-    ViewAnswer, ViewRequest,
+    Access, OpenRevert, OpenTools, Page, PageSettings, PageToken, PageTools, ToolsError,
+    ToolsGuard, ViewAnswer, ViewRequest,
 };
 use serde_json::{Value, json};
 
@@ -308,6 +308,25 @@ impl PageTools for ScriptTools {
 
     fn of_run<'a>(&'a self, _: &'a StoredRun) -> BoxFuture<'a, Result<OpenTools, ToolsError>> {
         ready(Ok(self.opened(SCRIPT))).boxed()
+    }
+
+    fn revert<'a>(
+        &'a self,
+        run: &'a RunId,
+        _: &'a StoredRun,
+    ) -> BoxFuture<'a, Result<OpenRevert, ToolsError>> {
+        async move {
+            let tools = self.opened(SCRIPT);
+            let prepared = tools.service.prepare_revert(run.as_str(), None).await;
+            let prepared = prepared.map_err(|error| ToolsError::new(error.to_string()))?;
+            let (revert, plan) = prepared.into_parts();
+            Ok(OpenRevert {
+                revert,
+                plan,
+                tools,
+            })
+        }
+        .boxed()
     }
 
     fn can_run(&self) -> bool {

@@ -47,6 +47,17 @@ export type StepReport = {
      */
     handled?: boolean;
 };
+export type CallReport = {
+    /**
+     * The step with the item or round.
+     */
+    call: string;
+    tool: string;
+    /**
+     * The tool that undoes it.
+     */
+    undo?: string;
+};
 export type Outcome = {
     /**
      *   `sound` and `rejected` are about plans, the others about runs.
@@ -78,6 +89,18 @@ export type Outcome = {
      * The steps that run again because the plan has changed.
      */
     rerun?: StepReport[];
+    /**
+     * The calls that a revert undoes, in the order of their undos, if it has not started.
+     */
+    undos?: CallReport[];
+    /**
+     * The calls that happened, and that nothing undoes. Those in doubt are `unknown`.
+     */
+    not_undone?: CallReport[];
+    /**
+     * The number of calls that earlier reverts have undone.
+     */
+    undone_before?: number;
     /**
      * The diagnostics of the plan.
      */
@@ -169,6 +192,16 @@ export type ResumeOptions = {
      */
     set?: Values;
 };
+export type RevertOptions = {
+    /**
+     * The step, item or round whose calls are the first to undo, in the order in which they ended.
+     */
+    from?: string;
+    /**
+     * Only lists the calls; nothing is called.
+     */
+    check?: boolean;
+};
 /** A request that the server did not accept, or an answer that is none. */
 export declare class PlanwrightError extends Error {
     /** The code of the JSON-RPC error, if the answer has one. */
@@ -224,6 +257,16 @@ export declare class Planwright {
      * @throws {PlanwrightError} The request was not accepted.
      */
     resume(run: string, options?: RunOptions & ResumeOptions): Promise<Outcome>;
+    /**
+     * Undoes what a run did, in reverse order, by a run of its own. If something cannot be undone, or may be undone already, nothing is called
+     * and the outcome is `rejected`: a person decides about the rest, with `planwright revert RUN --partial`.
+     *
+     * @param {string} run
+     * @param {Pick<RunOptions, "decide" | "onState" | "signal"> & RevertOptions} [options]
+     * @returns {Promise<Outcome>} The outcome of the run that undoes; `sound` if there is nothing to undo, or with `check`.
+     * @throws {PlanwrightError} The request was not accepted.
+     */
+    revert(run: string, options?: Pick<RunOptions, "decide" | "onState" | "signal"> & RevertOptions): Promise<Outcome>;
     /**
      * Starts a plan, and returns once the run is a task or has ended.
      *

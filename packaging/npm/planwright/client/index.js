@@ -35,6 +35,15 @@
  */
 
 /**
+ * A call of a run that is to be reverted.
+ *
+ * @typedef {object} CallReport
+ * @property {string} call The step with the item or round.
+ * @property {string} tool
+ * @property {string} [undo] The tool that undoes it.
+ */
+
+/**
  * The answer about a plan or a run.
  *
  * @typedef {object} Outcome
@@ -48,6 +57,9 @@
  * @property {StepReport[]} [waiting] The calls that a person has to decide about.
  * @property {StepReport[]} [unknown] The calls with an unknown outcome.
  * @property {StepReport[]} [rerun] The steps that run again because the plan has changed.
+ * @property {CallReport[]} [undos] The calls that a revert undoes, in the order of their undos, if it has not started.
+ * @property {CallReport[]} [not_undone] The calls that happened, and that nothing undoes. Those in doubt are `unknown`.
+ * @property {number} [undone_before] The number of calls that earlier reverts have undone.
  * @property {Finding[]} [findings] The diagnostics of the plan.
  * @property {any} [steps] The steps of a sound plan.
  * @property {string} [message] The reason why a request was refused.
@@ -92,6 +104,12 @@
  * @property {string[]} [retry] The steps to run again.
  * @property {string[]} [skip] The steps to skip.
  * @property {Values} [set] Outputs by step.
+ */
+
+/**
+ * @typedef {object} RevertOptions
+ * @property {string} [from] The step, item or round whose calls are the first to undo, in the order in which they ended.
+ * @property {boolean} [check] Only lists the calls; nothing is called.
  */
 
 const REVISION = "2026-07-28";
@@ -170,6 +188,20 @@ export class Planwright {
     const { plan, inputs, dialect, keep, retry, skip, set, signal } = options;
     const arguments_ = { run, plan, inputs, dialect, keep, retry, skip, set };
     return this.#finish(await this.#call("resume_plan", arguments_, signal), options);
+  }
+
+  /**
+   * Undoes what a run did, in reverse order, by a run of its own. If something cannot be undone, or may be undone already, nothing is called
+   * and the outcome is `rejected`: a person decides about the rest, with `planwright revert RUN --partial`.
+   *
+   * @param {string} run
+   * @param {Pick<RunOptions, "decide" | "onState" | "signal"> & RevertOptions} [options]
+   * @returns {Promise<Outcome>} The outcome of the run that undoes; `sound` if there is nothing to undo, or with `check`.
+   * @throws {PlanwrightError} The request was not accepted.
+   */
+  async revert(run, options = {}) {
+    const { from, check, signal } = options;
+    return this.#finish(await this.#call("revert_run", { run, from, check }, signal), options);
   }
 
   /**

@@ -1,15 +1,17 @@
 //! Reverts that a model asks for: it decides nothing about them.
 
+use std::time::Duration;
+
 use futures::future::BoxFuture;
 use planwright::core::Value;
-use planwright::engine::RunStatus;
+use planwright::engine::{RunId, RunStatus};
 use planwright::mcp::UpstreamError;
 use planwright::stored::{StoredRun, open_questions};
-use planwright_store::{RunFilter, RunInfo};
+use planwright_store::{LeaseHolder, RunFilter, RunInfo};
 use serde_json::json;
 
 use super::continued::approve;
-use super::host::{Scene, run_of, simulated};
+use super::host::{Scene, named, now, run_of, simulated};
 
 #[tokio::test]
 async fn a_run_is_undone_once_a_person_has_decided() {
@@ -136,23 +138,32 @@ fn slow_scene() -> Scene {
     })
 }
 
+/// Polls a call until the journal of a run that undoes others satisfies `is_reached`, and returns the run.
+async fn undoing(
+    scene: &Scene,
+    call: &mut BoxFuture<'static, Result<Value, UpstreamError>>,
+    is_reached: impl Fn(&RunInfo) -> bool,
+) -> RunId {
+    loop {
+        assert!(futures::poll!(&mut *call).is_pending());
+        let runs = scene.store.runs(&RunFilter::default()).unwrap();
+        let is_undoing = |run: &&RunInfo| {
+            let stored = StoredRun::read(&scene.store, run.id.as_str()).unwrap();
+            stored.run.reverts.is_some() && is_reached(run)
+        };
+        if let Some(run) = runs.iter().find(is_undoing) {
+            return run.id.clone();
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
 /// Polls a call until a run that undoes `echo` has called `release`, drops it, and returns the end of the run.
 async fn dropped_while_undoing(
     scene: &Scene,
     mut call: BoxFuture<'static, Result<Value, UpstreamError>>,
 ) -> RunStatus {
-    let undoing = loop {
-        assert!(futures::poll!(&mut call).is_pending());
-        let runs = scene.store.runs(&RunFilter::default()).unwrap();
-        let is_undoing = |run: &&RunInfo| {
-            let stored = StoredRun::read(&scene.store, run.id.as_str()).unwrap();
-            stored.run.reverts.is_some() && run.calls == 1
-        };
-        if let Some(run) = runs.iter().find(is_undoing) {
-            break run.id.clone();
-        }
-        tokio::task::yield_now().await;
-    };
+    let undoing = undoing(scene, &mut call, |run| run.calls == 1).await;
     drop(call);
     loop {
         let stored = StoredRun::read(&scene.store, undoing.as_str()).unwrap();
@@ -181,4 +192,51 @@ async fn a_client_that_goes_away_cancels_no_undo() {
     let failing = scene.start("a", "execute_plan", json!({"plan": plan}));
     let ended = dropped_while_undoing(&scene, failing).await;
     assert_eq!(ended, RunStatus::Succeeded);
+}
+
+/// A plan that fails after a call that `undo` undoes.
+fn failing(undo: &str) -> serde_json::Value {
+    json!({"on_failure": "revert", "steps": [
+        {"id": "a", "tool": "echo", "undo": {"tool": undo, "arguments": {}}},
+        {"id": "b", "tool": "broken", "after": ["a"]}
+    ]})
+}
+
+#[tokio::test]
+async fn a_gateway_that_ends_abandons_the_undos_of_a_failed_plan() {
+    let scene = Scene::new();
+    let plan = json!({"plan": failing("never")});
+    let mut call = scene.start("a", "execute_plan", plan);
+    let revert = undoing(&scene, &mut call, |run| run.calls == 1).await;
+    scene.host.suspend(Duration::ZERO).await;
+    // No process drives either of the two any more.
+    let other = LeaseHolder::this_process("other", now());
+    for run in scene.store.runs(&RunFilter::default()).unwrap() {
+        let lease = scene.store.lease_run(run.id.as_str(), &other);
+        assert!(lease.is_ok(), "{lease:?}");
+    }
+    let stored = StoredRun::read(&scene.store, revert.as_str()).unwrap();
+    assert_eq!(stored.status(), None);
+}
+
+#[tokio::test]
+async fn a_gateway_that_ends_does_not_wait_for_decisions_about_undos() {
+    let scene = Scene::new();
+    let mut client = named("a");
+    client.capabilities = Value::from(json!({"extensions": {"io.modelcontextprotocol/tasks": {}}}));
+    let plan = json!({"plan": failing("pay")});
+    let mut call = scene.start_as(client, "execute_plan", plan);
+    let revert = undoing(&scene, &mut call, |run| {
+        !open_questions(&scene.store, run.id.as_str())
+            .unwrap()
+            .is_empty()
+    });
+    let revert = revert.await;
+    let grace = Duration::from_secs(3600);
+    let ended = tokio::time::timeout(Duration::from_secs(60), scene.host.suspend(grace));
+    ended.await.unwrap();
+    assert_eq!(
+        open_questions(&scene.store, revert.as_str()).unwrap().len(),
+        1
+    );
 }

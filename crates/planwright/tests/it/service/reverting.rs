@@ -450,8 +450,8 @@ async fn a_run_is_exported_with_its_reverts() {
     run(&planwright, &store, PLAN).await;
     let part = planwright.prepare_revert("order", Some("each[1]")).await;
     let first = part.unwrap().start().unwrap().unwrap().finish().await.run;
-    let text = export(&store, "order").unwrap();
-    let text_of_revert = export(&store, first.as_str()).unwrap();
+    let text = export(&store, "order").unwrap().text;
+    let text_of_revert = export(&store, first.as_str()).unwrap().text;
     for text in [text, text_of_revert] {
         let there = Disk::new();
         let store = there.open();
@@ -674,11 +674,13 @@ async fn a_file_does_not_say_what_a_run_of_the_store_undid() {
     // The run is reverted where it is imported, or someone pretends so.
     let there = Disk::new();
     let elsewhere = there.open();
-    elsewhere.import(&export(&store, "order").unwrap()).unwrap();
+    elsewhere
+        .import(&export(&store, "order").unwrap().text)
+        .unwrap();
     let far = planwright.with_store(&elsewhere);
     let first = far.prepare_revert("order", None).await.unwrap();
     let first = first.start().unwrap().unwrap().finish().await.run;
-    let text = export(&elsewhere, "order").unwrap();
+    let text = export(&elsewhere, "order").unwrap().text;
     let refused = store.import(&text);
     assert!(
         matches!(&refused, Err(StoreError::Format(reason)) if reason.contains("began in this store")),
@@ -706,4 +708,26 @@ async fn a_file_does_not_say_what_a_run_of_the_store_undid() {
     run(&planwright, &alone, PLAN).await;
     let prepared = planwright.prepare_revert("order", None).await.unwrap();
     assert_eq!(prepared.revert.undos.len(), 4);
+}
+
+#[tokio::test]
+async fn a_run_that_is_abandoned_while_it_is_undone_holds_nothing() {
+    let (disk, calendar) = (Disk::new(), Calendar::default());
+    let store = disk.open();
+    let planwright = calendar.open(&store).await;
+    calendar.dies(Death::in_delete(0, true));
+    let plan = planwright.check(parse(FAILING.replace("UNDO", UNDO)));
+    let run = planwright.run(plan.unwrap());
+    let run = run.stored_in(&store, "order".parse().unwrap()).start();
+    let stopped = run
+        .unwrap()
+        .finish_unless(calendar.has_died.notified(), &mut |_| ())
+        .await;
+    assert!(stopped.is_err(), "{stopped:?}");
+    // The leases of both runs have ended, and so have their calls.
+    let prepared = planwright.prepare_revert("order", None).await.unwrap();
+    let in_doubt = prepared.revert.in_doubt.iter();
+    let in_doubt: Vec<String> = in_doubt.map(|call| call.at.to_string()).collect();
+    assert_eq!(in_doubt, ["one"]);
+    assert!(prepared.revert.undos.is_empty());
 }

@@ -80,6 +80,10 @@ fn several_runs_are_imported_together_or_not_at_all() {
         .store
         .export_with("r", &[second.clone(), third.clone()]);
     let text = text.unwrap();
+    // A reader of single runs refuses the text by its version.
+    let versions: Vec<&str> = text.matches("\"planwright.run-export/2\"").collect();
+    assert_eq!(versions.len(), 2);
+    assert!(text.starts_with("{\"format\":\"planwright.run-export/2\""));
     let there = scene();
     let run = create(&there.store, "third");
     let refused = there.store.import(&text).unwrap_err();
@@ -142,8 +146,8 @@ fn incomplete_and_unknown_exports_are_refused() {
     check("5", "its first line is not an object");
     check("{}", "it names no format");
     check("what is this", "its first line is not an object");
-    let unknown = "it has the unknown format `planwright.run-export/2`";
-    check(&changed("run-export/1", "run-export/2"), unknown);
+    let unknown = "it has the unknown format `planwright.run-export/3`";
+    check(&changed("run-export/1", "run-export/3"), unknown);
     check(
         &changed("journal/1", "journal/7"),
         "unknown format `planwright.journal/7`",
@@ -186,6 +190,10 @@ fn incomplete_and_unknown_exports_are_refused() {
     );
     check(&format!("{text}{text}"), "a line after the end");
     let followed = changed("\"decisions\":1}", "\"decisions\":1,\"following\":1}");
+    let unfit = "the version of its format does not fit its number of runs";
+    check(&followed, unfit);
+    check(&changed("run-export/1", "run-export/2"), unfit);
+    let followed = followed.replacen("run-export/1", "run-export/2", 1);
     check(&followed, "it is truncated");
     check(&format!("{followed}{text}"), "the run `r` twice");
     let other = text.replace("\"id\":\"r\"", "\"id\":\"other\"");

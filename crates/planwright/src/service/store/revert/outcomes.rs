@@ -6,36 +6,9 @@ use planwright_core::Tool;
 use planwright_engine::RunId;
 use planwright_store::Store;
 
-use super::Revert;
 use super::calls::{RecordedOutcome, made_calls, set_steps};
 use crate::format::RevertsV1;
-use crate::stored::{StoredRun, StoredRunError, reverts_of};
-
-impl Revert {
-    /// Returns true if a call of `stored`, the run `run`, has an undo that no earlier revert has called. Whether the undo is sound is not known
-    /// without the tools. `configured` gives a tool the settings of the configuration.
-    ///
-    /// # Errors
-    ///
-    /// The run or a revert of it cannot be read.
-    pub fn is_possible(
-        store: &Store,
-        (run, stored): (&RunId, &StoredRun),
-        configured: &(dyn Fn(Tool) -> Tool + Sync),
-    ) -> Result<bool, StoredRunError> {
-        let mut calls = made_calls(stored, configured)?;
-        calls.retain(|call| {
-            let has_undo = call.undo.is_some() || call.tool.undo.is_some();
-            has_undo && matches!(call.outcome, RecordedOutcome::Happened(_))
-        });
-        if calls.is_empty() {
-            return Ok(false);
-        }
-        let (earlier, _) = reverts_of(store, run)?;
-        let outcomes = undo_outcomes(store, &earlier, configured)?;
-        Ok(calls.iter().any(|call| !outcomes.contains_key(&call.entry)))
-    }
-}
+use crate::stored::{StoredRun, StoredRunError};
 
 /// The outcome of an earlier undo of a call, unless the undo certainly did not happen.
 pub(super) enum UndoOutcome {

@@ -159,9 +159,11 @@ impl Revert {
             Some(from) => split_before(&mut calls, from)?,
             None => Vec::new(),
         };
+        // The sources and the owner in an imported file are only claims of its author.
+        let is_own = stored.imported.is_none();
         let mut revert = Self {
-            sources: stored.run.tools.clone(),
-            client: stored.run.client.clone(),
+            sources: is_own.then(|| stored.run.tools.clone()).unwrap_or_default(),
+            client: stored.run.client.clone().filter(|_| is_own),
             reverts: RevertsV1 {
                 run: run.clone(),
                 calls: Vec::new(),
@@ -383,12 +385,17 @@ impl Revert {
         std::mem::take(&mut self.leases)
     }
 
-    /// Returns the sources of the tools of the reverted run.
+    /// Returns the sources of the tools, for a process that resumes the revert: those of the reverted run, none if that was imported.
     pub fn sources(&self) -> &ToolSourcesV1 {
         &self.sources
     }
 
-    /// Returns the client that the reverted run belongs to.
+    /// Replaces the sources of the tools, which a person has named.
+    pub fn set_sources(&mut self, sources: ToolSourcesV1) {
+        self.sources = sources;
+    }
+
+    /// Returns the client that the reverted run belongs to; none if it was imported.
     pub fn client(&self) -> Option<&str> {
         self.client.as_deref()
     }

@@ -1,6 +1,7 @@
 //! Runs that undo what other runs did: by request, and after the failure of a plan that wants it.
 
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use planwright_core::plan::OnFailure;
@@ -14,7 +15,7 @@ use super::{Revert, RevertRequest};
 use crate::loaded_plan::LoadedPlan;
 use crate::service::store::link::now;
 use crate::service::store::start::{approver_of, holder};
-use crate::service::{Error, Planwright, Run, RunSpec, RunStorage};
+use crate::service::{Error, Planwright, Run, RunSpec, RunStorage, RunView};
 use crate::stored::StoredRunError;
 
 /// A revert whose plan is checked, before it starts.
@@ -176,29 +177,39 @@ pub(in crate::service) struct RevertOnFailure {
 
 impl RevertOnFailure {
     /// Undoes what the run `failed` did, which this process has leased, and waits for the end. The cancellers of `handle`, that of the
-    /// failed run, end the run that reverts.
-    pub(in crate::service) async fn revert(
+    /// failed run, end the run that reverts. Once `stop` has ended, that run is abandoned, and the output of `stop` is the error. `idles`
+    /// receives whether only a decision of a person can continue it, after each event.
+    pub(in crate::service) async fn revert<T>(
         self,
         planwright: &Planwright,
         (failed, handle): (&RunId, &RunHandle),
-    ) -> RevertSummary {
+        (stop, idles): (
+            Pin<&mut (dyn Future<Output = T> + Send)>,
+            &mut (dyn FnMut(bool) + Send),
+        ),
+    ) -> Result<RevertSummary, T> {
         let prepared = planwright.revert_in(self.store, failed.as_str(), None, true);
         let prepared = match prepared.await {
             Ok(prepared) => prepared,
-            Err(error) => return RevertSummary::not_started(error.to_string()),
+            Err(error) => return Ok(RevertSummary::not_started(error.to_string())),
         };
         let mut summary = prepared.revert.summary();
         match prepared.start_with(self.approver, self.options, self.trace) {
             Ok(Some(run)) => {
                 handle.succeed(run.canceller());
-                let ended = Box::pin(run.finish()).await;
+                let mut view = RunView::new(run.plan());
+                let mut observe = |event: &_| {
+                    view.event(event);
+                    idles(view.waits_for_people());
+                };
+                let (_, ended) = run.end_unless(stop, &mut observe).await?;
                 summary.run = Some(ended.run);
                 summary.status = Some(ended.status);
             }
             Ok(None) => {}
             Err(error) => summary.error = Some(error.to_string()),
         }
-        summary
+        Ok(summary)
     }
 }
 
