@@ -210,5 +210,39 @@ class Page(unittest.TestCase):
             self.assertEqual(page.read(path), text, path)
 
 
+class Learned(unittest.TestCase):
+    """The figures of learned plans."""
+
+    def test_pages_have_the_figures_of_the_file(self):
+        with open(os.path.join(main.HERE, "learn.json"), encoding="utf-8") as file:
+            found = json.load(file)["all"]
+        stopped, wrong = found["sound_and_complete_but_stopped"], found["sound_and_complete_but_wrong"]
+        stop = "one stops" if stopped == 1 else f"{stopped or 'none'} stop{'' if stopped else 's'}"
+        self.assertEqual(wrong, 0, "the pages say that none reaches a wrong state")
+        complete, reached = found["sound_and_complete"], found["sound_and_complete_and_reached"]
+        arguments, inputs = found["arguments"], found["inputs"]
+        pages = {
+            "README.md": [
+                f"Of {found['tasks']} tasks, {found['sound']} plans are sound and {found['reached']} reach the aim; "
+                f"{complete} are called sound and complete, and of these {reached} reach it, {stop} ",
+                "and none reaches a wrong state",
+                f"of {sum(arguments.values())} arguments, {arguments['reference']} refer to earlier answers, "
+                f"{arguments['constant']} are constants, and {arguments['input']} read inputs.",
+                f"Of {inputs} inputs, the requests name {inputs - found['inputs_not_said']}. "
+                f"{found['reached_by_the_request_alone']} plans reach the aim with inputs",
+            ],
+            "../../docs/guide/learn.md": [
+                f"Of {found['tasks']} tasks, {found['sound']} become sound plans, and {found['reached']} of these reach ",
+                f"{complete} plans are called complete: {reached} of these reach the state, {stop}, and none reaches another",
+                f"{found['reached_by_the_request_alone']} tasks need no more than what their request says",
+            ],
+        }
+        for path, wanted in pages.items():
+            with open(os.path.join(main.HERE, path), encoding="utf-8") as file:
+                text = " ".join(file.read().split())
+            for sentence in wanted:
+                self.assertIn(sentence.strip(), text, path)
+
+
 if __name__ == "__main__":
     unittest.main()

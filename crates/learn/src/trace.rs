@@ -11,12 +11,16 @@ pub struct Trace {
     pub name: String,
     /// The text of the user's request, if the trace has it.
     pub request: Option<String>,
+    /// The texts of the user's later messages.
+    pub replies: Vec<String>,
     /// The calls.
     pub calls: Vec<TracedCall>,
     /// The time of the last call, in milliseconds since 1970, if it is known.
     pub ended_unix_ms: Option<u64>,
     /// True if the agent had read untrusted data before one of the calls, so that their constants may come from it.
     pub is_exposed: bool,
+    /// The calls of the session that are not among `calls`, each as a clause that says why.
+    pub left_out: Vec<String>,
 }
 
 /// A call in a trace.

@@ -60,10 +60,12 @@ pub(crate) enum EditCursor {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CursorPlace {
     pub(crate) cursor: EditCursor,
-    /// The name of the tool, as the step writes it.
+    /// The name of the tool, as the step writes it, or within an undo that of its tool.
     pub(crate) tool: Option<String>,
     /// The id of the step.
     pub(crate) step: Option<String>,
+    /// True within the undo of the step.
+    pub(crate) in_undo: bool,
 }
 
 /// An object or list that is open.
@@ -290,6 +292,19 @@ fn in_object(
     };
     // The innermost object with a tool is the step, unless the tool follows the cursor.
     let depth = step_depth(&scanner.frames, &outer);
+    let undo = depth.filter(|depth| is_undo(&scanner.frames, *depth));
+    if let Some(depth) = undo {
+        let names = scanner.frames.get(depth).cloned();
+        let call = scanner.frames.get(depth + 1).cloned();
+        let call = call.filter(|frame| frame.tool.is_some());
+        let call = call.or_else(|| rest_of_step(scanner, depth + 1));
+        return Some(CursorPlace {
+            cursor,
+            tool: call.and_then(|frame| frame.tool),
+            step: names.and_then(|frame| frame.id),
+            in_undo: true,
+        });
+    }
     let mut names = depth.and_then(|depth| scanner.frames.get(depth).cloned());
     if let Some(depth) = depth
         && names.as_ref().is_none_or(|frame| frame.tool.is_none())
@@ -300,7 +315,14 @@ fn in_object(
         cursor,
         tool: names.as_ref().and_then(|frame| frame.tool.clone()),
         step: names.and_then(|frame| frame.id),
+        in_undo: false,
     })
+}
+
+/// Returns true if the cursor is in the undo of the step at `depth`.
+fn is_undo(frames: &[Frame], depth: usize) -> bool {
+    let is_key = |frame: &Frame| matches!(&frame.segment, Some(PointerSegment::Key(key)) if &**key == "undo");
+    depth + 1 < frames.len() && frames.get(depth).is_some_and(is_key)
 }
 
 /// Returns the depth of the object that is a step: an item of `steps`.
@@ -382,6 +404,7 @@ pub(crate) fn in_lines(text: &str, offset: usize) -> Option<CursorPlace> {
             },
             tool: None,
             step,
+            in_undo: false,
         });
     };
     let path = vec![
@@ -437,13 +460,18 @@ pub(crate) fn in_lines(text: &str, offset: usize) -> Option<CursorPlace> {
                 cursor: place,
                 tool: Some(tool),
                 step,
+                in_undo: false,
             })
         }
         CallPlace::Behind(end) => {
             let brace = text.get(end..offset)?.find('{')? + end;
             let place = in_object(text, brace, offset, path)?;
             Some(CursorPlace {
-                tool: Some(tool),
+                tool: if place.in_undo {
+                    place.tool
+                } else {
+                    Some(tool)
+                },
                 step,
                 ..place
             })
@@ -463,6 +491,7 @@ fn expression_in_line(
         cursor: EditCursor::Expression { before, word, path },
         tool: None,
         step,
+        in_undo: false,
     })
 }
 
@@ -550,7 +579,10 @@ mod tests {
     }
 
     fn described(place: Option<CursorPlace>, text: &str) -> String {
-        let Some(CursorPlace { cursor, tool, step }) = place else {
+        let Some(CursorPlace {
+            cursor, tool, step, ..
+        }) = place
+        else {
             return "nowhere".to_owned();
         };
         let pointer = |path: &[PointerSegment]| {

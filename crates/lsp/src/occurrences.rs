@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
-use planwright::core::plan::{Plan, Source};
+use planwright::core::plan::{Action, Plan, PlanTarget, Source, Step};
 use planwright::core::{PointerSegment, StepId};
 
 use crate::analysis::{part, span};
@@ -11,6 +11,8 @@ use crate::analysis::{part, span};
 /// A place at which the text names a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StepOccurrence {
+    /// The steps whose inner plans contain the step, from the outermost one. Each plan has ids of its own.
+    pub(crate) scope: Vec<StepId>,
     /// The step.
     pub(crate) step: StepId,
     /// The bytes of the name.
@@ -19,28 +21,34 @@ pub(crate) struct StepOccurrence {
     pub(crate) is_definition: bool,
 }
 
-/// Returns the places at which `text`, the source of `plan`, names its steps, in the order of the text.
+/// Returns the places at which `text`, the source of `plan`, names its steps and those of its inner plans, in the order of the text.
 pub(crate) fn occurrences(plan: &Plan, text: &str) -> Vec<StepOccurrence> {
     let mut found = Vec::new();
+    add_occurrences(plan, text, &[], &mut found);
+    found.sort_by_key(|occurrence| occurrence.span.start);
+    found
+}
+
+fn add_occurrences(plan: &Plan, text: &str, scope: &[StepId], found: &mut Vec<StepOccurrence>) {
+    let mut add = |step: StepId, span: Range<usize>, is_definition: bool| {
+        found.push(StepOccurrence {
+            scope: scope.to_vec(),
+            step,
+            span,
+            is_definition,
+        });
+    };
     for step in &plan.steps {
         let id = [PointerSegment::Key("id".into())];
         if let Some(id) = part(plan, step.place, &id)
             && let Some(span) = name_within(text, id, &step.id)
         {
-            found.push(StepOccurrence {
-                step: step.id.clone(),
-                span,
-                is_definition: true,
-            });
+            add(step.id.clone(), span, true);
         }
         for name in &step.after {
             let place = span(&plan.sources, name.place);
             if let Some(span) = place.and_then(|place| name_within(text, place, &name.text)) {
-                found.push(StepOccurrence {
-                    step: StepId::new(name.text.clone()),
-                    span,
-                    is_definition: false,
-                });
+                add(StepId::new(name.text.clone()), span, false);
             }
         }
     }
@@ -77,16 +85,27 @@ pub(crate) fn occurrences(plan: &Plan, text: &str) -> Vec<StepOccurrence> {
         names.dedup();
         for (step, span) in names_in_references(text, start..end, &names) {
             if seen.insert((span.start, span.end)) {
-                found.push(StepOccurrence {
-                    step: step.clone(),
-                    span,
-                    is_definition: false,
-                });
+                add(step.clone(), span, false);
             }
         }
     }
-    found.sort_by_key(|occurrence| occurrence.span.start);
-    found
+    for step in &plan.steps {
+        if let Some(inner) = inner_plan(step) {
+            let scope: Vec<StepId> = scope.iter().chain([&step.id]).cloned().collect();
+            add_occurrences(inner, text, &scope, found);
+        }
+    }
+}
+
+/// Returns the plan that is written in a step.
+pub(crate) fn inner_plan(step: &Step) -> Option<&Plan> {
+    match &step.action {
+        Action::Plan(call) => match &call.target {
+            PlanTarget::Inline(plan) => Some(plan),
+            PlanTarget::Named(_) => None,
+        },
+        Action::Tool(_) | Action::Value(_) => None,
+    }
 }
 
 /// Finds `name` as the only content of `place`, which may have quotes around it.
@@ -120,7 +139,7 @@ fn names_in_references<'a>(
     }
     for range in ranges {
         let expression = &written[range.clone()];
-        for (name, span) in names_in_expression(expression, names) {
+        for (name, span) in names_in_expression(expression, names, &loop_variables(expression)) {
             let start = place.start + range.start;
             found.push((name, start + span.start..start + span.end));
         }
@@ -175,10 +194,55 @@ pub(crate) fn expression_end(text: &str, start: usize) -> usize {
     text.len()
 }
 
-/// Finds the `names` at the roots of paths in an expression, outside of its texts, and in `steps["…"]` and `results["…"]`.
+/// Returns the variables of the loops in an expression, such as `x` of `list.filter(x, x.id > 1)`, with the bytes in which each one is
+/// visible: those between the brackets of its loop.
+fn loop_variables(expression: &str) -> Vec<(&str, Range<usize>)> {
+    let mut found: Vec<(&str, Range<usize>)> = Vec::new();
+    // The variables of the brackets that are open, by their position in `found`.
+    let mut open: Vec<Option<usize>> = Vec::new();
+    let mut quote: Option<char> = None;
+    for (at, character) in expression.char_indices() {
+        match (quote, character) {
+            (Some(start), _) if character == start => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(character),
+            (None, '(') => open.push(loop_variable(expression, at).map(|name| {
+                found.push((name, at + 1..expression.len()));
+                found.len() - 1
+            })),
+            (None, ')') => {
+                let closed = open.pop().flatten();
+                if let Some((_, span)) = closed.and_then(|index| found.get_mut(index)) {
+                    span.end = at;
+                }
+            }
+            (None, _) => {}
+        }
+    }
+    found
+}
+
+/// Returns the variable of the loop whose bracket is at the byte `at`.
+fn loop_variable(expression: &str, at: usize) -> Option<&str> {
+    let before = expression[..at].trim_end_matches(is_word);
+    let (name, _) = expression[at + 1..].split_once(',')?;
+    let name = name.trim();
+    let is_variable = before.ends_with('.') && !name.is_empty() && name.chars().all(is_word);
+    is_variable.then_some(name)
+}
+
+/// Returns true if a loop in the expressions of `text` may have the variable `name`. Also a text with the form of a loop counts.
+pub(crate) fn may_have_variable(text: &str, name: &str) -> bool {
+    let mut brackets = text.match_indices('(');
+    brackets.any(|(at, _)| loop_variable(text, at) == Some(name))
+}
+
+/// Finds the `names` at the roots of paths in an expression, outside of its texts, and in `steps["…"]` and `results["…"]`. A variable of
+/// `loops` hides the step of its name.
 fn names_in_expression<'a>(
     expression: &str,
     names: &[&'a StepId],
+    loops: &[(&str, Range<usize>)],
 ) -> Vec<(&'a StepId, Range<usize>)> {
     let mut found = Vec::new();
     let mut quote: Option<char> = None;
@@ -199,12 +263,20 @@ fn names_in_expression<'a>(
         }
         let before = &expression[..at];
         let is_start = !before.ends_with(is_word) && is_root(before, quote.is_some());
+        // Behind `steps.` and `results.`, a name is never that of a variable.
+        let is_plain = quote.is_none() && !before.ends_with('.');
         let name = is_start
             .then(|| names.iter().find(|name| is_name_at(expression, at, name)))
             .flatten();
         match name {
             Some(name) => {
-                found.push((*name, at..at + name.len()));
+                let is_hidden = is_plain
+                    && loops
+                        .iter()
+                        .any(|(variable, span)| *variable == name.as_str() && span.contains(&at));
+                if !is_hidden {
+                    found.push((*name, at..at + name.len()));
+                }
                 at += name.len();
             }
             None => at += character.len_utf8(),
@@ -248,7 +320,7 @@ mod tests {
     fn found(expression: &str, names: &[&str]) -> Vec<String> {
         let ids: Vec<StepId> = names.iter().map(|name| StepId::from(*name)).collect();
         let ids: Vec<&StepId> = ids.iter().collect();
-        let found = names_in_expression(expression, &ids);
+        let found = names_in_expression(expression, &ids, &loop_variables(expression));
         let found = found.into_iter();
         found
             .map(|(name, span)| {
@@ -275,6 +347,13 @@ mod tests {
         );
         assert_eq!(found(r#"steps[\"odd id\"]"#, &["odd id"]), ["odd id@8"]);
         assert_eq!(found("x.steps.a", &["a"]), [""; 0]);
+        // Variables of loops, which hide steps only within their loop.
+        assert_eq!(found("a.map(a, a.b) + a", &["a"]), ["a@0", "a@16"]);
+        assert_eq!(
+            found("b.filter( a , size(a, 1) == steps.a).map(c, a)", &["a"]),
+            ["a@34", "a@44"]
+        );
+        assert_eq!(found(r#"b.map(c, ")" + c.d(a, a))"#, &["c"]), [""; 0]);
         // The longer name first, as the caller sorts them.
         assert_eq!(found("a-b + a", &["a-b", "a"]), ["a-b@0", "a@6"]);
     }

@@ -34,6 +34,7 @@ use crate::cursor::{CursorPlace, in_json, in_lines};
 use crate::document::{ColumnUnit, TextDocument};
 use crate::features::completion::{CompletionContext, complete};
 use crate::features::hover::hover;
+use crate::features::navigation::OutlineStep;
 use crate::features::{actions, navigation};
 
 /// The tools and the policy that plans are checked against.
@@ -430,7 +431,7 @@ impl Server<'_> {
         let uri = at.text_document.uri;
         let open = self.text(&uri)?;
         let found = open.occurrence(at.position).and_then(|(plan, found)| {
-            let definition = navigation::definition(plan, &found.step)?;
+            let definition = navigation::definition(plan, found)?;
             let range = open.document.range(definition.span.clone());
             Some(Location::new(uri, range))
         });
@@ -446,7 +447,7 @@ impl Server<'_> {
         let open = self.text(&uri)?;
         let with_definition = params.context.include_declaration;
         Ok(open.occurrence(at.position).map(|(plan, found)| {
-            navigation::references(plan, &found.step)
+            navigation::references(plan, found)
                 .filter(|place| with_definition || !place.is_definition)
                 .map(|place| Location::new(uri.clone(), open.document.range(place.span.clone())))
                 .collect()
@@ -460,7 +461,7 @@ impl Server<'_> {
         let at = params.text_document_position_params;
         let open = self.text(&at.text_document.uri)?;
         Ok(open.occurrence(at.position).map(|(plan, found)| {
-            navigation::references(plan, &found.step)
+            navigation::references(plan, found)
                 .map(|place| DocumentHighlight {
                     range: open.document.range(place.span.clone()),
                     kind: None,
@@ -477,19 +478,8 @@ impl Server<'_> {
         let Some(plan) = open.plan() else {
             return Ok(None);
         };
-        let steps = navigation::outline(plan).into_iter().map(|step| {
-            #[expect(deprecated, reason = "the protocol's type has the field")]
-            DocumentSymbol {
-                name: step.id,
-                detail: Some(step.detail),
-                kind: SymbolKind::FUNCTION,
-                tags: None,
-                deprecated: None,
-                range: open.document.range(step.span),
-                selection_range: open.document.range(step.name),
-                children: None,
-            }
-        });
+        let steps = navigation::outline(plan).into_iter();
+        let steps = steps.map(|step| symbol(step, &open.document));
         Ok(Some(DocumentSymbolResponse::Nested(steps.collect())))
     }
 
@@ -579,6 +569,23 @@ impl OpenText {
         let plan = self.analysis.as_ref()?.plan.as_ref()?;
         let found = navigation::occurrence_at(plan, self.document.offset(position))?;
         Some((plan, found))
+    }
+}
+
+/// Returns a step of the outline, with the steps of its inner plan.
+fn symbol(step: OutlineStep, document: &TextDocument) -> DocumentSymbol {
+    let steps = step.steps.into_iter();
+    let steps: Vec<DocumentSymbol> = steps.map(|step| symbol(step, document)).collect();
+    #[expect(deprecated, reason = "the protocol's type has the field")]
+    DocumentSymbol {
+        name: step.id,
+        detail: Some(step.detail),
+        kind: SymbolKind::FUNCTION,
+        tags: None,
+        deprecated: None,
+        range: document.range(step.span),
+        selection_range: document.range(step.name),
+        children: Some(steps).filter(|steps| !steps.is_empty()),
     }
 }
 

@@ -113,11 +113,19 @@ impl Generalizer<'_> {
         }
         if self.requests.iter().any(Option::is_some)
             && values.iter().all(|value| is_distinctive(value))
+            && !self.is_replied(values, at.view)
         {
-            let message = format!(
-                "`{}` occurs neither in the request nor in an earlier answer",
-                shown(first)
-            );
+            let message = if self.has_other_type(values, at.view) {
+                format!(
+                    "`{}` occurs in an earlier answer only as a value of another type",
+                    shown(first)
+                )
+            } else {
+                format!(
+                    "`{}` occurs neither in the request nor in an earlier answer",
+                    shown(first)
+                )
+            };
             self.find(at, FindingKind::UnknownOrigin, message);
         }
         self.input(at, values)
@@ -318,6 +326,32 @@ impl Generalizer<'_> {
         })
     }
 
+    /// Returns true if a later message of the user says the value, in each trace.
+    fn is_replied(&self, values: &[&Value], view: &PresentCalls) -> bool {
+        view.present.iter().zip(values).all(|(trace, value)| {
+            let replies = self.replies.get(*trace).copied().unwrap_or_default();
+            replies.iter().any(|reply| says(reply, value))
+        })
+    }
+
+    /// Returns true if an earlier answer has the values as texts in place of numbers, or the other way round.
+    fn has_other_type(&self, values: &[&Value], view: &PresentCalls) -> bool {
+        let other = |value: &&Value| match value {
+            Value::Text(text) => {
+                let number = Value::from_tool_json(text).ok();
+                number.filter(|number| matches!(number, Value::Number(_)))
+            }
+            Value::Number(_) => Some(Value::from(value.to_json().as_str())),
+            Value::Null | Value::Bool(_) | Value::List(_) | Value::Object(_) => None,
+        };
+        let others: Option<Vec<Value>> = values.iter().map(other).collect();
+        others.is_some_and(|others| {
+            let others: Vec<&Value> = others.iter().collect();
+            let places = self.known.places(&others, view);
+            !places.stable.is_empty() || !places.positional.is_empty()
+        })
+    }
+
     pub(super) fn place_reference(
         &self,
         place: &PlaceInAnswer,
@@ -392,7 +426,7 @@ fn is_telling(values: &[&Value]) -> bool {
 }
 
 /// Returns true if a request has the value as whole words.
-fn says(request: &str, value: &Value) -> bool {
+pub(super) fn says(request: &str, value: &Value) -> bool {
     let wanted = match value {
         Value::Text(text) => text.trim().to_lowercase(),
         Value::Number(_) => value.to_json(),

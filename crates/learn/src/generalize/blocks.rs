@@ -61,11 +61,12 @@ pub(super) fn repeated(
     None
 }
 
-/// Folds the rounds of a body in all traces; `None` if they do not have one form.
+/// Folds the rounds of a body in all traces, whose requests are `asked`; `None` if they do not have one form.
 pub(super) fn fold(
     traces: &[Vec<TracedCall>],
     body: &[Arc<str>],
     catalog: &Catalog,
+    asked: &[&str],
 ) -> Option<(Vec<Vec<TracedCall>>, Block)> {
     let starts: Vec<Vec<usize>> = traces.iter().map(|trace| rounds(trace, body)).collect();
     let mut inner: Vec<Vec<TracedCall>> = Vec::new();
@@ -87,6 +88,8 @@ pub(super) fn fold(
     }
     let context = TraceContext {
         requests: vec![None; inner.len()],
+        replies: Vec::new(),
+        asked: asked.to_vec(),
         is_body: true,
     };
     let Generalization {

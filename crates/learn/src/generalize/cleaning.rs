@@ -3,8 +3,12 @@
 use super::finding::{Finding, FindingKind};
 use crate::trace::{Trace, TraceAnswer, TracedCall};
 
-/// Returns the calls that succeeded, and reports the others.
+/// Returns the calls that succeeded, and reports the others, also those that the trace does not have.
 pub(super) fn clean(trace: &Trace, findings: &mut Vec<Finding>) -> Vec<TracedCall> {
+    for reason in &trace.left_out {
+        let message = format!("in `{}`, {reason}", trace.name);
+        findings.push(Finding::new(FindingKind::LeftOutCall, message));
+    }
     let mut calls = Vec::with_capacity(trace.calls.len());
     for (index, call) in trace.calls.iter().enumerate() {
         let (tool, name) = (&call.tool, &trace.name);

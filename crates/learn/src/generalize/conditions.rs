@@ -1,5 +1,7 @@
 //! Conditions of calls that only some traces have.
 
+use std::collections::HashSet;
+
 use planwright_core::Value;
 use planwright_core::path::read_path;
 use planwright_core::plan::{Missing, Node, Read, Segment, SlotKind, Source};
@@ -16,17 +18,42 @@ const MAX_CHARS: usize = 24;
 /// Maximum number of conditions that a finding names.
 const MAX_NAMED: usize = 4;
 
+/// Minimum number of different values with the calls that prove a condition `!=`: fewer do not tell it from a choice among these values.
+const MIN_OTHER_VALUES: usize = 4;
+
+/// The conditions that agree with all traces.
+#[derive(Debug, Default)]
+struct AgreeingConditions {
+    found: Vec<String>,
+    /// Those of `found` that few values prove.
+    weak: Vec<String>,
+    /// Those that compare a number with a limit.
+    limited: Vec<String>,
+}
+
 impl Generalizer<'_> {
     /// Returns the only condition that agrees with the traces that have the calls of a column, and with those that do not. Reports it if
     /// there is none or more than one.
     pub(super) fn condition(&mut self, column: &CallColumn) -> Option<Node> {
         let has_calls: Vec<bool> = column.calls.iter().map(Option::is_some).collect();
-        let (mut found, limited) = self.conditions(column, &has_calls);
+        let AgreeingConditions {
+            mut found,
+            weak,
+            limited,
+        } = self.conditions(column, &has_calls);
         let is_limit = found.is_empty() && !limited.is_empty();
         found.extend(limited);
         if let [only] = found.as_slice()
             && let Some(reference) = references::of_expression(only)
         {
+            if weak.contains(only) {
+                let message = format!(
+                    "the calls of `{}` are made if `{only}`, but the traces have only few other values, and the calls may depend on these",
+                    column.tool
+                );
+                self.findings
+                    .push(Finding::new(FindingKind::PossibleCondition, message));
+            }
             if is_limit {
                 // Each number of the answers may be on the right side of the limit by chance.
                 let message = format!(
@@ -65,9 +92,8 @@ impl Generalizer<'_> {
         None
     }
 
-    /// Returns the conditions that agree with all traces, and those that compare a number with a limit.
-    fn conditions(&self, column: &CallColumn, has_calls: &[bool]) -> (Vec<String>, Vec<String>) {
-        let (mut found, mut limited) = (Vec::new(), Vec::new());
+    fn conditions(&self, column: &CallColumn, has_calls: &[bool]) -> AgreeingConditions {
+        let mut found = AgreeingConditions::default();
         let limits = self.said_numbers();
         for (step, known) in self.known.steps.iter().enumerate() {
             let is_earlier = self.known_before(step, column);
@@ -94,7 +120,7 @@ impl Generalizer<'_> {
                     let read = Read::part(Source::Step(known.id.clone()), path.clone());
                     let read = references::text_of(&read);
                     add_conditions(&read, &parts, has_calls, &mut found);
-                    add_limits(&read, &parts, &limits, has_calls, &mut limited);
+                    add_limits(&read, &parts, &limits, has_calls, &mut found.limited);
                 }
             });
         }
@@ -106,7 +132,7 @@ impl Generalizer<'_> {
                 add_conditions(&references::text_of(&read), &values, has_calls, &mut found);
             }
         }
-        (found, limited)
+        found
     }
 
     /// Returns the numbers that the request of each trace says.
@@ -135,7 +161,13 @@ impl Generalizer<'_> {
 }
 
 /// Adds the conditions over the values of `read`, one for each trace, that hold exactly in the traces that have the calls.
-fn add_conditions(read: &str, values: &[Value], has_calls: &[bool], found: &mut Vec<String>) {
+fn add_conditions(
+    read: &str,
+    values: &[Value],
+    has_calls: &[bool],
+    conditions: &mut AgreeingConditions,
+) {
+    let AgreeingConditions { found, weak, .. } = conditions;
     let agrees = |condition: &dyn Fn(&Value) -> Option<bool>| {
         let mut pairs = values.iter().zip(has_calls);
         pairs.all(|(value, has)| condition(value) == Some(*has))
@@ -176,7 +208,16 @@ fn add_conditions(read: &str, values: &[Value], has_calls: &[bool], found: &mut 
             && is_word
             && agrees(&|value| value.as_text().map(|_| (value == *constant) == expected))
         {
-            found.push(format!("{read} {sign} {}", constant.to_json()));
+            let condition = format!("{read} {sign} {}", constant.to_json());
+            let others: HashSet<String> = values
+                .iter()
+                .filter(|value| value != constant)
+                .map(Value::to_json)
+                .collect();
+            if !expected && others.len() < MIN_OTHER_VALUES {
+                weak.push(condition.clone());
+            }
+            found.push(condition);
         }
     }
 }

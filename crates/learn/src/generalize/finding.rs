@@ -23,8 +23,12 @@ pub enum FindingKind {
     OptionalArgument,
     /// A call is present in some traces only, and no single condition agrees with all of them.
     OptionalCall,
+    /// A call depends on a condition that few values prove.
+    PossibleCondition,
     /// A call depends on a limit that all requests say, which the traces do not prove.
     PossibleLimit,
+    /// Repeated calls fit all items of a list, which all have a field that a request names: the request may mean only such items.
+    PossibleSelection,
     /// Repeated calls fit the items of several lists.
     AmbiguousLoop,
     /// Calls are repeated over values that no earlier answer lists, so the list is an input.
@@ -35,6 +39,8 @@ pub enum FindingKind {
     FailedCall,
     /// A trace has no answer to a call.
     MissingAnswer,
+    /// The session has calls that the trace does not have.
+    LeftOutCall,
     /// A value was redacted in the trace, so it is an input.
     RedactedValue,
     /// A constant may come from untrusted data, since its session had read some.
@@ -54,12 +60,15 @@ impl FindingKind {
             Self::PossibleConstant => "possible_constant",
             Self::OptionalArgument => "optional_argument",
             Self::OptionalCall => "optional_call",
+            Self::PossibleCondition => "possible_condition",
             Self::PossibleLimit => "possible_limit",
+            Self::PossibleSelection => "possible_selection",
             Self::AmbiguousLoop => "ambiguous_loop",
             Self::InputLoop => "input_loop",
             Self::RetriedCall => "retried_call",
             Self::FailedCall => "failed_call",
             Self::MissingAnswer => "missing_answer",
+            Self::LeftOutCall => "left_out_call",
             Self::RedactedValue => "redacted_value",
             Self::UntrustedConstant => "untrusted_constant",
         }
@@ -77,8 +86,11 @@ impl FindingKind {
             | Self::AmbiguousLoop
             | Self::FailedCall
             | Self::MissingAnswer
+            | Self::LeftOutCall
             | Self::AgreeingReferences
+            | Self::PossibleCondition
             | Self::PossibleLimit
+            | Self::PossibleSelection
             | Self::RedactedValue
             | Self::UntrustedConstant => true,
             Self::AmbiguousReference

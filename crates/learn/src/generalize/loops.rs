@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use planwright_core::path::read_path;
-use planwright_core::plan::{Field, ForEach, Missing, Node, Path, Read, Source, Step};
+use planwright_core::plan::{Field, ForEach, Missing, Node, Path, Read, Segment, Source, Step};
 use planwright_core::{Object, Place, Value};
 use planwright_engine::run::contains_mask;
 
-use super::arguments::{ArgumentPlace, is_distinctive};
+use super::arguments::{ArgumentPlace, is_distinctive, says};
 use super::columns::CallColumn;
 use super::finding::{Finding, FindingKind};
-use super::known::{PlaceInAnswer, each_part, scalars};
+use super::known::{PlaceInAnswer, PresentCalls, each_part, scalars};
 use super::template::Insertion;
 use super::{Generalizer, inputs, references, template};
 
@@ -28,6 +28,17 @@ struct LoopArguments {
     is_ambiguous: bool,
 }
 
+/// A list of an earlier answer with an item for each call.
+struct FittingList {
+    /// True if the values are those that the arguments of the step gave.
+    is_echo: bool,
+    step: usize,
+    path: Path,
+    arguments: LoopArguments,
+    /// The list in each trace.
+    lists: Vec<Value>,
+}
+
 impl Generalizer<'_> {
     /// Adds a loop over a list of earlier answers. Returns false if the calls fit no list.
     pub(super) fn add_loop(&mut self, column: &CallColumn, condition: Option<Node>) -> bool {
@@ -39,7 +50,7 @@ impl Generalizer<'_> {
             return false;
         }
         let view = self.view(column);
-        let mut found: Vec<(bool, usize, Path, LoopArguments)> = Vec::new();
+        let mut found: Vec<FittingList> = Vec::new();
         for (step, path) in self.known.lists(&counts, &view) {
             let lists: Option<Vec<Value>> = view
                 .present
@@ -55,16 +66,31 @@ impl Generalizer<'_> {
                 used.iter()
                     .all(|value| given.iter().any(|given| given.contains(value)))
             });
-            if let Some(arguments) = lists.and_then(|lists| item_arguments(&rounds, &lists)) {
-                found.push((is_echo, step, path, arguments));
+            if let Some(lists) = lists
+                && let Some(arguments) = item_arguments(&rounds, &lists)
+            {
+                found.push(FittingList {
+                    is_echo,
+                    step,
+                    path,
+                    arguments,
+                    lists,
+                });
             }
         }
         // A list that repeats the values of an earlier one is not their origin.
-        if found.iter().any(|(is_echo, ..)| !is_echo) {
-            found.retain(|(is_echo, ..)| !is_echo);
+        if found.iter().any(|list| !list.is_echo) {
+            found.retain(|list| !list.is_echo);
         }
         let several = found.len() > 1;
-        let Some((_, step, path, arguments)) = found.into_iter().next() else {
+        let Some(FittingList {
+            step,
+            path,
+            arguments,
+            lists,
+            ..
+        }) = found.into_iter().next()
+        else {
             return false;
         };
         let id = self.free_id(&column.tool);
@@ -88,6 +114,13 @@ impl Generalizer<'_> {
                 column.tool, over.text
             );
             self.find(&at, FindingKind::AmbiguousLoop, message);
+        }
+        if let Some(field) = self.selecting_field(&view, step, &lists) {
+            let message = format!(
+                "the calls of `{}` are made for all items of `{}`, which all have the same `{field}`, and a request names it",
+                column.tool, over.text
+            );
+            self.find(&at, FindingKind::PossibleSelection, message);
         }
         if arguments.is_ambiguous {
             let message = format!(
@@ -124,6 +157,38 @@ impl Generalizer<'_> {
         step.for_each = Some(over_list(references::node(over)));
         self.add_loop_step(step, column);
         true
+    }
+
+    /// Returns a field that all items of the list of a trace have with the same value, if a request names this value, or a field that is
+    /// true. The request may mean only such items, and the list of another trace may have others. A value that the arguments of `step` gave
+    /// has selected the items already.
+    fn selecting_field(&self, view: &PresentCalls, step: usize, lists: &[Value]) -> Option<String> {
+        let given = &self.known.steps.get(step)?.given;
+        let is_asked = |value: &Value| self.asked.iter().any(|request| says(request, value));
+        let mut found = None;
+        for (trace, list) in view.present.iter().zip(lists) {
+            let items = list.as_list().unwrap_or_default();
+            each_part(items.first().unwrap_or(&Value::Null), &mut |path, part| {
+                let Some(Segment::Key(name)) = path.last() else {
+                    return;
+                };
+                let is_named = match part {
+                    Value::Text(_) => is_asked(part),
+                    Value::Bool(true) => is_asked(&Value::Text(Arc::clone(name))),
+                    _ => false,
+                };
+                let is_same = |item: &Value| {
+                    read_path(item, path, Missing::Fail).is_ok_and(|other| other == *part)
+                };
+                let is_given = given
+                    .get(*trace)
+                    .is_some_and(|given| given.contains(&part.to_json()));
+                if found.is_none() && is_named && !is_given && items.iter().all(is_same) {
+                    found = Some(name.to_string());
+                }
+            });
+        }
+        found
     }
 
     /// Adds a loop over a new input, for calls whose number differs between traces.
@@ -199,7 +264,7 @@ impl Generalizer<'_> {
             let path = if is_single {
                 Path::new()
             } else {
-                vec![planwright_core::plan::Segment::Key(Arc::clone(&key))]
+                vec![Segment::Key(Arc::clone(&key))]
             };
             let value = references::node(references::of_read(Read::part(Source::Item, path)));
             fields.push(Field { key, value });

@@ -70,6 +70,11 @@ pub fn generalize(traces: &[Trace], catalog: &Catalog) -> LearnedPlan {
             .iter()
             .map(|trace| trace.request.as_deref())
             .collect(),
+        replies: traces.iter().map(|trace| &*trace.replies).collect(),
+        asked: traces
+            .iter()
+            .filter_map(|trace| trace.request.as_deref())
+            .collect(),
         is_body: false,
     };
     let mut found = with_blocks(&calls, &context, findings, catalog);
@@ -99,6 +104,10 @@ const MAX_PASSES: usize = 4;
 #[derive(Clone, Debug, Default)]
 struct TraceContext<'a> {
     requests: Vec<Option<&'a str>>,
+    /// The later messages of the user in each trace.
+    replies: Vec<&'a [String]>,
+    /// The requests of all traces, also if those of `requests` are not known.
+    asked: Vec<&'a str>,
     /// True if the traces are the rounds of a loop, which share their data and prove less.
     is_body: bool,
 }
@@ -126,7 +135,7 @@ fn with_blocks(
             if is_nested {
                 continue;
             }
-            if let Some((calls, block)) = blocks::fold(&folded, &body, catalog) {
+            if let Some((calls, block)) = blocks::fold(&folded, &body, catalog, &context.asked) {
                 folded = calls;
                 blocks.push(block);
             }
@@ -158,6 +167,8 @@ fn generalize_calls(
 ) -> Generalization {
     let mut generalizer = Generalizer {
         requests: context.requests,
+        replies: context.replies,
+        asked: context.asked,
         is_body: context.is_body,
         known: KnownAnswers::new(calls.len()),
         inputs: Vec::new(),
@@ -204,6 +215,10 @@ fn generalize_calls(
 /// The state of a generalization.
 struct Generalizer<'a> {
     requests: Vec<Option<&'a str>>,
+    /// The later messages of the user in each trace.
+    replies: Vec<&'a [String]>,
+    /// The requests of all traces.
+    asked: Vec<&'a str>,
     /// True if the traces are the rounds of a loop.
     is_body: bool,
     known: KnownAnswers,

@@ -1,4 +1,4 @@
-//! Anthropic: messages with blocks `tool_use` and `tool_result`.
+//! Anthropic: messages with blocks `tool_use` and `tool_result`, also those of its connector to MCP servers.
 
 use planwright_core::Value;
 
@@ -12,21 +12,31 @@ pub(super) fn add(conversation: &mut OpenConversation, message: &Value) -> Resul
     let is_user = message.get("role").and_then(Value::as_text) == Some("user");
     let blocks = content.and_then(Value::as_list).unwrap_or_default();
     let mut has_results = false;
+    conversation.add_unknown(message);
+    let others = message.get("tool_calls").and_then(Value::as_list);
+    if others.is_some_and(|calls| !calls.is_empty()) {
+        conversation.add_unread("tool_calls", None);
+    }
     for block in blocks {
         let text = |key: &str| block.get(key).and_then(Value::as_text);
         match text("type") {
-            Some("tool_use") => {
+            Some(kind @ ("tool_use" | "mcp_tool_use")) => {
                 let name = text("name").unwrap_or_default();
                 let args = arguments(name, block.get("input"))?;
-                conversation.add_call(text("id"), name, args);
+                // The connector to MCP servers names the server apart.
+                let qualified = match text("server_name").filter(|_| kind == "mcp_tool_use") {
+                    Some(server) => format!("{server}.{name}"),
+                    None => name.to_owned(),
+                };
+                conversation.add_call(text("id"), &qualified, args);
             }
-            Some("tool_result") => {
-                has_results = true;
+            Some(kind @ ("tool_result" | "mcp_tool_result")) => {
+                has_results |= kind == "tool_result";
                 let failed = block.get("is_error").and_then(Value::as_bool) == Some(true);
                 let answer = answer(block.get("content"), failed);
                 conversation.add_answer(text("tool_use_id").unwrap_or_default(), answer);
             }
-            Some(_) | None => {}
+            Some(_) | None => conversation.add_unknown(block),
         }
     }
     if is_user

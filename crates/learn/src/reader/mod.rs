@@ -2,6 +2,7 @@
 
 mod anthropic;
 mod conversation;
+mod nesting;
 mod openai;
 mod otel;
 mod run;
@@ -113,8 +114,9 @@ pub fn read(name: &str, text: &str, format: TraceFormat) -> Result<Vec<Trace>, R
         ),
         TraceFormat::Run => return Err(ReadError::UnknownFormat),
     };
-    traces.retain(|trace| !trace.calls.is_empty());
-    if traces.is_empty() {
+    // A conversation whose calls are all in other forms is a trace as well: the plan lacks them.
+    traces.retain(|trace| !trace.calls.is_empty() || !trace.left_out.is_empty());
+    if traces.iter().all(|trace| trace.calls.is_empty()) {
         return Err(ReadError::NoCalls { format, expected });
     }
     let several = traces.len() > 1;
@@ -178,13 +180,16 @@ fn format_of(value: &Value, depth: usize) -> Option<TraceFormat> {
             {
                 return Some(TraceFormat::Otel);
             }
-            if matches!(kind, Some("tool_use" | "tool_result")) {
+            if matches!(
+                kind,
+                Some("tool_use" | "tool_result" | "mcp_tool_use" | "mcp_tool_result")
+            ) {
                 return Some(TraceFormat::Anthropic);
             }
             let is_openai = matches!(
                 kind,
                 Some("function_call" | "function_call_output" | "mcp_call")
-            ) || role == Some("tool")
+            ) || matches!(role, Some("tool" | "function"))
                 || fields
                     .get("tool_calls")
                     .is_some_and(|calls| calls.as_list().is_some_and(|calls| !calls.is_empty()));

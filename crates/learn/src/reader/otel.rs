@@ -1,7 +1,7 @@
 //! OpenTelemetry: spans with the attributes of generative AI, as OTLP JSON or as lists of spans.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -9,9 +9,11 @@ use planwright_core::{Object, Value};
 
 use super::ReadError;
 use super::conversation::arguments;
+use super::nesting::{SpanParents, is_same_tool};
 use crate::trace::{Trace, TraceAnswer, TracedCall};
 
 const TOOL: &str = "gen_ai.tool.name";
+const CALL_ID: &str = "gen_ai.tool.call.id";
 const ARGUMENTS: &str = "gen_ai.tool.call.arguments";
 const RESULT: &str = "gen_ai.tool.call.result";
 const INPUT: &str = "gen_ai.input.messages";
@@ -36,12 +38,16 @@ struct OpenTrace {
     open: BinaryHeap<Reverse<(u64, usize)>>,
     /// The round of a call that starts now.
     round: usize,
+    /// The calls by their ids.
+    ids: HashMap<Arc<str>, usize>,
+    /// The spans of the calls, by position.
+    spans: HashMap<usize, usize>,
 }
 
 /// A span with its attributes as an object.
-struct Span<'a> {
-    value: &'a Value,
-    attributes: Object,
+pub(super) struct Span<'a> {
+    pub(super) value: &'a Value,
+    pub(super) attributes: Object,
     started: u64,
     ended: u64,
 }
@@ -54,10 +60,37 @@ pub(super) fn read(documents: &[Value]) -> Result<Vec<Trace>, ReadError> {
     }
     // The order of export is that of the ends.
     spans.sort_by_key(|span: &Span<'_>| span.started);
+    let parents = SpanParents::new(documents, &spans);
     let mut traces: IndexMap<Arc<str>, OpenTrace> = IndexMap::new();
-    for span in &spans {
-        let OpenTrace { trace, open, round } = traces.entry(trace_id(span.value)).or_default();
-        if let Some(Value::Text(tool)) = span.attributes.get(TOOL) {
+    let mut nested = Vec::new();
+    for (position, span) in spans.iter().enumerate() {
+        let OpenTrace {
+            trace,
+            open,
+            round,
+            ids,
+            spans: positions,
+        } = traces.entry(trace_id(span.value)).or_default();
+        if let Some(tool) = tool_of(span) {
+            if parents.is_repeated(position) {
+                continue;
+            }
+            if parents.tool_above(position).is_some() {
+                nested.push(position);
+                continue;
+            }
+            let id = span.attributes.get(CALL_ID).and_then(Value::as_text);
+            let known = id.and_then(|id| trace.calls.get_mut(*ids.get(id)?));
+            if let Some(call) = known
+                && is_same_tool(&call.tool, tool)
+                && complete(call, span)?
+            {
+                continue;
+            }
+            if let Some(id) = id {
+                ids.insert(id.into(), trace.calls.len());
+            }
+            positions.insert(position, trace.calls.len());
             // A call may depend on each one that had ended before.
             while let Some(Reverse((_, ended))) = open
                 .peek()
@@ -79,9 +112,61 @@ pub(super) fn read(documents: &[Value]) -> Result<Vec<Trace>, ReadError> {
             trace.request = span.attributes.get(INPUT).and_then(request);
         }
     }
+    // The spans of a call may begin at the same time, so the outer ones are read first.
+    for position in nested {
+        let (Some(span), Some(outer)) = (spans.get(position), parents.tool_above(position)) else {
+            continue;
+        };
+        let (Some(tool), Some(open)) = (tool_of(span), traces.get_mut(&trace_id(span.value)))
+        else {
+            continue;
+        };
+        let call = open.spans.get(&outer);
+        let call = call.and_then(|index| open.trace.calls.get_mut(*index));
+        let outer = spans.get(outer).and_then(tool_of);
+        let is_same = match call {
+            Some(call) => is_same_tool(&call.tool, tool) && complete(call, span)?,
+            // The outer call is the same as an earlier one, or within another one.
+            None => outer.is_some_and(|outer| is_same_tool(outer, tool)),
+        };
+        if !is_same {
+            let outer = outer.map_or("", |outer| &**outer);
+            let reason =
+                format!("`{tool}` is called within a call of `{outer}`, so it is left out");
+            if !open.trace.left_out.contains(&reason) {
+                open.trace.left_out.push(reason);
+            }
+        }
+    }
     Ok(traces.into_values().map(|open| open.trace).collect())
 }
 
+/// Returns the tool of a span that is a call.
+pub(super) fn tool_of<'a>(span: &'a Span<'_>) -> Option<&'a Arc<str>> {
+    match span.attributes.get(TOOL) {
+        Some(Value::Text(tool)) => Some(tool),
+        Some(_) | None => None,
+    }
+}
+
+/// Adds to a call what another span of it has: conventions leave arguments and results to the options of each instrumentation. Returns false
+/// if the arguments differ, so the span is another call.
+fn complete(call: &mut TracedCall, span: &Span<'_>) -> Result<bool, ReadError> {
+    if let Some(written) = span.attributes.get(ARGUMENTS) {
+        let args = arguments(&call.tool, Some(written))?;
+        if call.args.as_object().is_some_and(Object::is_empty) {
+            call.args = args;
+        } else if call.args != args {
+            return Ok(false);
+        }
+    }
+    if call.answer == TraceAnswer::Missing {
+        call.answer = answer(span);
+    }
+    Ok(true)
+}
+
+/// Adds the spans with attributes of generative AI.
 fn add_spans<'a>(value: &'a Value, spans: &mut Vec<Span<'a>>) {
     match value {
         Value::List(items) => items.iter().for_each(|item| add_spans(item, spans)),
@@ -182,7 +267,7 @@ fn digits(text: &str) -> u64 {
     format!("{digits:0<DIGITS$}").parse().unwrap_or(0)
 }
 
-fn trace_id(span: &Value) -> Arc<str> {
+pub(super) fn trace_id(span: &Value) -> Arc<str> {
     let context = span.get("context").unwrap_or(span);
     let names = ["traceId", "trace_id"];
     let found = names.iter().find_map(|name| context.get(name)?.as_text());

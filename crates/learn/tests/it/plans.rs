@@ -31,7 +31,7 @@ fn learned(mut traces: Vec<Trace>, names: &[&str]) -> String {
     text(&generalize(&traces, &catalog))
 }
 
-fn text(learned: &LearnedPlan) -> String {
+pub(crate) fn text(learned: &LearnedPlan) -> String {
     let lines = planwright_dialects::by_name("lines").unwrap();
     let (printed, losses) = lines.print(&learned.plan);
     let mut text = printed.unwrap_or_else(|| panic!("{losses:?}"));
@@ -114,7 +114,7 @@ fn a_condition_that_agrees_with_all_traces_becomes_when() {
 }
 
 /// Learns from traces of the tools `find`, `get_more` and `change`, and returns the kinds of findings.
-fn kinds(traces: &[Trace]) -> (LearnedPlan, Vec<FindingKind>) {
+pub(crate) fn kinds(traces: &[Trace]) -> (LearnedPlan, Vec<FindingKind>) {
     let catalog = catalog(&["find", "get_more", "change", "other"]);
     let learned = generalize(traces, &catalog);
     let kinds = learned
@@ -157,7 +157,7 @@ fn a_value_in_several_places_is_read_where_they_agree() {
 }
 
 /// Returns a trace with a request.
-fn asked(request: &str, calls: &[(&str, &str, &str)]) -> Trace {
+pub(crate) fn asked(request: &str, calls: &[(&str, &str, &str)]) -> Trace {
     Trace {
         request: Some(request.to_owned()),
         ..trace(calls)

@@ -12,7 +12,7 @@ use planwright::core::plan::Keyword as _;
 use planwright::core::{PointerSegment, Tool, Value};
 
 use super::hover::tool_text;
-use super::paths::{TrailingPath, fields, is_word};
+use super::paths::{ExpressionScope, TrailingPath, fields, is_word};
 use super::shown_type::shown_type;
 use crate::analysis::AnalyzedPlan;
 use crate::cursor::{CursorPlace, EditCursor};
@@ -36,7 +36,7 @@ pub(crate) fn complete(
 ) -> Vec<CompletionItem> {
     match &place.cursor {
         EditCursor::Expression { before, word, .. } => {
-            context.of_expression(before, word, place.step.as_deref())
+            context.of_expression(before, word, ExpressionScope::at(place))
         }
         EditCursor::ToolName { word } => context.tools(word, false),
         EditCursor::Argument {
@@ -57,7 +57,7 @@ pub(crate) fn complete(
                     format!("{}: ", Value::text(name))
                 }
             };
-            match (&place.tool, is_arguments(object)) {
+            match (&place.tool, is_arguments(object, place.in_undo)) {
                 (Some(tool), true) => context.arguments(tool, present, word, key),
                 _ => context.plan_fields(object, present, word, key),
             }
@@ -70,9 +70,10 @@ pub(crate) fn complete(
     }
 }
 
-/// Returns true for the path of the arguments of a step.
-fn is_arguments(path: &[PointerSegment]) -> bool {
-    matches!(path.last(), Some(PointerSegment::Key(key)) if &**key == "args")
+/// Returns true for the path of the arguments of a step, or of its undo.
+pub(super) fn is_arguments(path: &[PointerSegment], in_undo: bool) -> bool {
+    let name = if in_undo { "arguments" } else { "args" };
+    matches!(path.last(), Some(PointerSegment::Key(key)) if &**key == name)
 }
 
 impl CompletionContext<'_> {
@@ -197,13 +198,23 @@ impl CompletionContext<'_> {
         match (key(last).as_deref(), key(above).as_deref()) {
             (Some("tool"), _) => self.tools(word, !is_quoted),
             // The ids of steps: in `after` and `output`.
-            (None, Some("after" | "output")) => self.steps(word, is_quoted, str::to_owned),
-            (Some(name), Some("args")) => {
+            (None, Some("after")) => {
+                let own = place.step.as_deref();
+                let mut items = self.steps(word, is_quoted, str::to_owned);
+                items.retain(|item| Some(item.label.as_str()) != own);
+                items
+            }
+            (None, Some("output")) => self.steps(word, is_quoted, str::to_owned),
+            (Some(name), Some(above))
+                if above == (if place.in_undo { "arguments" } else { "args" }) =>
+            {
                 let tool = place.tool.as_deref().and_then(|tool| self.tool(tool));
                 let schema = tool
                     .and_then(|tool| tool.input.as_value().get("properties")?.get(name).cloned());
                 let mut items = self.choices(schema.as_ref(), word, is_quoted);
-                items.extend(self.steps(word, is_quoted, |id| format!("${{{id}}}")));
+                if !place.in_undo {
+                    items.extend(self.steps(word, is_quoted, |id| format!("${{{id}}}")));
+                }
                 items
             }
             _ => {
@@ -288,12 +299,50 @@ impl CompletionContext<'_> {
         &self,
         before: &str,
         word: &Range<usize>,
-        step: Option<&str>,
+        scope: ExpressionScope<'_>,
     ) -> Vec<CompletionItem> {
         let head = before.trim_end_matches(is_word);
         if let Some(receiver) = head.strip_suffix('.') {
-            return self.after_dot(receiver, word, step);
+            return self.after_dot(receiver, word, scope);
         }
+        let mut items = if scope.in_undo {
+            self.undo_roots(word, scope)
+        } else {
+            self.roots(word, scope.step)
+        };
+        for usage in function_usages() {
+            if usage.starts_with("x.") {
+                continue;
+            }
+            let name = usage.split('(').next().unwrap_or_default().to_owned();
+            items.push(CompletionItem {
+                detail: Some(usage),
+                ..self.item(
+                    (&name, format!("{name}(")),
+                    word,
+                    CompletionItemKind::FUNCTION,
+                )
+            });
+        }
+        items
+    }
+
+    /// The roots of paths in an undo.
+    fn undo_roots(&self, word: &Range<usize>, scope: ExpressionScope<'_>) -> Vec<CompletionItem> {
+        let items = ["output", "arguments"].map(|name| {
+            let shape = self
+                .plan
+                .and_then(|plan| TrailingPath::read(name)?.shape(plan, scope));
+            CompletionItem {
+                detail: shape.map(|shape| shown_type(&shape)),
+                ..self.item((name, name.to_owned()), word, CompletionItemKind::KEYWORD)
+            }
+        });
+        items.into()
+    }
+
+    /// The roots of paths in a step.
+    fn roots(&self, word: &Range<usize>, step: Option<&str>) -> Vec<CompletionItem> {
         let mut items = self.steps_bare(word, step);
         let slots = self
             .plan
@@ -320,20 +369,6 @@ impl CompletionContext<'_> {
                 CompletionItemKind::KEYWORD,
             )
         });
-        for usage in function_usages() {
-            if usage.starts_with("x.") {
-                continue;
-            }
-            let name = usage.split('(').next().unwrap_or_default().to_owned();
-            items.push(CompletionItem {
-                detail: Some(usage),
-                ..self.item(
-                    (&name, format!("{name}(")),
-                    word,
-                    CompletionItemKind::FUNCTION,
-                )
-            });
-        }
         items
     }
 
@@ -363,12 +398,12 @@ impl CompletionContext<'_> {
         &self,
         receiver: &str,
         word: &Range<usize>,
-        step: Option<&str>,
+        scope: ExpressionScope<'_>,
     ) -> Vec<CompletionItem> {
         let mut items = Vec::new();
         let path = TrailingPath::read(receiver);
         let names = match (&path, self.plan) {
-            (Some(path), Some(plan)) => names_below(path, plan, step),
+            (Some(path), Some(plan)) => names_below(path, plan, scope),
             _ => Vec::new(),
         };
         for (name, detail) in names {
@@ -400,9 +435,9 @@ impl CompletionContext<'_> {
 fn names_below(
     path: &TrailingPath,
     plan: &AnalyzedPlan,
-    step: Option<&str>,
+    scope: ExpressionScope<'_>,
 ) -> Vec<(String, String)> {
-    if path.segments.is_empty() {
+    if path.segments.is_empty() && !scope.in_undo {
         let slots = plan.inspection.slots.iter();
         let of_kind = slots.filter(|(kind, ..)| kind.as_str() == path.root);
         let found: Vec<_> = of_kind
@@ -418,7 +453,7 @@ fn names_below(
                 .collect();
         }
     }
-    let Some(shape) = path.shape(plan, step) else {
+    let Some(shape) = path.shape(plan, scope) else {
         return Vec::new();
     };
     let found = fields(&shape).into_iter();

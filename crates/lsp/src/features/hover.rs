@@ -9,8 +9,8 @@ use planwright::core::flow::{
 };
 use planwright::core::{Catalog, PointerSegment, Tool, Value};
 
-use super::completion::schema_at;
-use super::paths::{TrailingPath, is_word};
+use super::completion::{is_arguments, schema_at};
+use super::paths::{ExpressionScope, TrailingPath, is_word};
 use super::shown_type::shown_type;
 use crate::analysis::{AnalyzedPlan, contains};
 use crate::cursor::{CursorPlace, EditCursor};
@@ -31,10 +31,10 @@ pub(crate) fn hover(
     tools: &PlanTools,
     schema: &Value,
 ) -> Option<HoverText> {
-    let definition = plan
-        .occurrences
-        .iter()
-        .find(|found| found.is_definition && contains(&found.span, offset));
+    // The types of the steps of inner plans are not those of steps with the same ids.
+    let definition = plan.occurrences.iter().find(|found| {
+        found.is_definition && found.scope.is_empty() && contains(&found.span, offset)
+    });
     if let Some(found) = definition {
         let text = step_text(plan, &found.step, tools)?;
         return Some((text, found.span.clone()));
@@ -42,7 +42,7 @@ pub(crate) fn hover(
     let end = word_end(text, offset, is_word);
     let place = find(text, end)?;
     if let EditCursor::Expression { before, word, .. } = &place.cursor {
-        return of_expression(before, word, plan, place.step.as_deref(), tools);
+        return of_expression(before, word, plan, ExpressionScope::at(&place), tools);
     }
     let end = word_end(text, offset, |other| {
         is_word(other) || matches!(other, '-' | '.' | '/' | ':')
@@ -67,12 +67,11 @@ pub(crate) fn hover(
         EditCursor::Key { object, word, .. } => {
             let name = text.get(word.clone())?;
             let shown = match &place.tool {
-                Some(tool) if ends_with(object, "args") => parameter_text(
-                    tool_named(catalog, tool)?,
-                    name,
-                    place.step.as_deref(),
-                    plan,
-                )?,
+                Some(tool) if is_arguments(object, place.in_undo) => {
+                    // The labels of a step are those of its own call.
+                    let step = place.step.as_deref().filter(|_| !place.in_undo);
+                    parameter_text(tool_named(catalog, tool)?, name, step, plan)?
+                }
                 _ => {
                     let object = schema_at(schema, object)?;
                     let field = object.get("properties")?.get(name)?;
@@ -107,13 +106,14 @@ fn of_expression(
     before: &str,
     word: &Range<usize>,
     plan: &AnalyzedPlan,
-    step: Option<&str>,
+    scope: ExpressionScope<'_>,
     tools: &PlanTools,
 ) -> Option<HoverText> {
     let path = TrailingPath::read(before)?;
-    let shape = path.shape(plan, step)?;
+    let shape = path.shape(plan, scope)?;
     let mut text = format!("```\n{}: {}\n```", path_text(before), shown_type(&shape));
-    if let Some(read) = plan.types(&path.root) {
+    let read = plan.types(&path.root).filter(|_| !scope.in_undo);
+    if let Some(read) = read {
         if let Some(tool) = &read.tool {
             let _ = write!(text, "\nThe output of `{}`", tool.qualified_name());
         }

@@ -4,10 +4,11 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
 use planwright::core::StepId;
-use planwright::core::plan::{Action, Plan, Source};
+use planwright::core::expression::parse_form;
+use planwright::core::plan::{Action, Alternative, Form, Path, Plan, Read, Source, Step};
 
 use crate::analysis::{AnalyzedPlan, contains, read, span};
-use crate::occurrences::StepOccurrence;
+use crate::occurrences::{StepOccurrence, inner_plan, may_have_variable};
 
 /// A step of the outline.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub(crate) struct OutlineStep {
     pub(crate) span: Range<usize>,
     /// The bytes of its id.
     pub(crate) name: Range<usize>,
+    /// The steps of its inner plan.
+    pub(crate) steps: Vec<OutlineStep>,
 }
 
 /// The reason why a step cannot be renamed.
@@ -32,6 +35,10 @@ pub(crate) enum RenameError {
     Taken(String),
     #[error("the id of a step is not empty")]
     Empty,
+    #[error("`{0}` is the variable of a loop in a reference to the step")]
+    Variable(String),
+    #[error("references do not read `{0}` as the id of a step")]
+    Unreadable(String),
     #[error("not all references to `{0}` are written in a way that can be renamed")]
     Unclear(StepId),
 }
@@ -42,43 +49,68 @@ pub(crate) fn occurrence_at(plan: &AnalyzedPlan, offset: usize) -> Option<&StepO
     found.find(|occurrence| contains(&occurrence.span, offset))
 }
 
-/// Returns the place of the id of a step.
-pub(crate) fn definition<'a>(plan: &'a AnalyzedPlan, step: &StepId) -> Option<&'a StepOccurrence> {
-    let mut found = plan.occurrences.iter();
-    found.find(|occurrence| occurrence.is_definition && occurrence.step == *step)
+/// Returns the place of the id of the step that `name` names.
+pub(crate) fn definition<'a>(
+    plan: &'a AnalyzedPlan,
+    name: &'a StepOccurrence,
+) -> Option<&'a StepOccurrence> {
+    references(plan, name).find(|occurrence| occurrence.is_definition)
 }
 
-/// Returns all places that name a step.
+/// Returns all places that name the same step as `name`.
 pub(crate) fn references<'a>(
     plan: &'a AnalyzedPlan,
-    step: &'a StepId,
+    name: &'a StepOccurrence,
 ) -> impl Iterator<Item = &'a StepOccurrence> {
     let found = plan.occurrences.iter();
-    found.filter(move |occurrence| occurrence.step == *step)
+    found.filter(move |found| found.step == name.step && found.scope == name.scope)
 }
 
-/// Returns the steps of the plan.
+/// Returns the steps of the plan, with those of inner plans within them.
 pub(crate) fn outline(plan: &AnalyzedPlan) -> Vec<OutlineStep> {
     let definitions = plan.occurrences.iter().filter(|found| found.is_definition);
-    let names: HashMap<&StepId, &Range<usize>> = definitions
-        .map(|found| (&found.step, &found.span))
+    let names: HashMap<(&[StepId], &StepId), &Range<usize>> = definitions
+        .map(|found| ((found.scope.as_slice(), &found.step), &found.span))
         .collect();
-    let steps = plan.plan.steps.iter().filter_map(|step| {
-        let whole = span(&plan.plan.sources, step.place)?;
-        let name = names.get(&step.id).copied().unwrap_or(&whole).clone();
+    outline_within(&plan.plan, &[], &names)
+}
+
+fn outline_within(
+    plan: &Plan,
+    scope: &[StepId],
+    names: &HashMap<(&[StepId], &StepId), &Range<usize>>,
+) -> Vec<OutlineStep> {
+    let steps = plan.steps.iter().filter_map(|step| {
+        let whole = span(&plan.sources, step.place)?;
+        let name = names.get(&(scope, &step.id)).copied().unwrap_or(&whole);
         let detail = match &step.action {
             Action::Tool(name) => name.text.to_string(),
             Action::Plan(_) => "plan".to_owned(),
             Action::Value(_) => "value".to_owned(),
         };
+        let steps = inner_plan(step).map(|inner| {
+            let scope: Vec<StepId> = scope.iter().chain([&step.id]).cloned().collect();
+            outline_within(inner, &scope, names)
+        });
         Some(OutlineStep {
             id: step.id.to_string(),
             detail,
+            name: name.clone(),
             span: whole,
-            name,
+            steps: steps.unwrap_or_default(),
         })
     });
     steps.collect()
+}
+
+/// Returns the plan in which `scope` lies: that of the step at its end.
+fn plan_at<'a>(plan: &'a Plan, scope: &[StepId]) -> Option<&'a Plan> {
+    let mut found = plan;
+    for id in scope {
+        let step = found.steps.iter().find(|step| step.id == *id)?;
+        found = inner_plan(step)?;
+    }
+    Some(found)
 }
 
 /// Returns the edits that give the step at the byte `offset` another id. They are tried first: the plan that they lead to must be the same
@@ -102,10 +134,14 @@ pub(crate) fn rename(
     if **step == *name {
         return Ok(Vec::new());
     }
-    if plan.plan.steps.iter().any(|other| *other.id == *name) {
+    let own = plan_at(&plan.plan, &found.scope).ok_or(RenameError::NoStep)?;
+    if own.steps.iter().any(|other| *other.id == *name) {
         return Err(RenameError::Taken(name.to_owned()));
     }
-    let places: Vec<&StepOccurrence> = references(plan, step).collect();
+    let places: Vec<&StepOccurrence> = references(plan, found).collect();
+    if may_capture(own, step, name) {
+        return Err(RenameError::Variable(name.to_owned()));
+    }
     let mut renamed = String::with_capacity(text.len());
     let mut at = 0;
     for place in &places {
@@ -114,10 +150,18 @@ pub(crate) fn rename(
         at = place.span.end;
     }
     renamed.push_str(text.get(at..).unwrap_or_default());
-    let unclear = || RenameError::Unclear(step.clone());
+    let unclear = || {
+        if is_readable(name) {
+            RenameError::Unclear(step.clone())
+        } else {
+            RenameError::Unreadable(name.to_owned())
+        }
+    };
     let result = read("plan", &renamed);
     let after = result.plan.ok_or_else(unclear)?;
-    if result.diagnostics.has_errors() || !is_renamed(&plan.plan, &after, step, name) {
+    if result.diagnostics.has_errors()
+        || !is_renamed(&plan.plan, &after, Some(&found.scope), (step, name))
+    {
         return Err(unclear());
     }
     let edits = places
@@ -126,9 +170,36 @@ pub(crate) fn rename(
     Ok(edits.collect())
 }
 
-/// Returns true if `after` reads the same steps as `before`, but for the step that has the id `to` instead of `from`.
-fn is_renamed(before: &Plan, after: &Plan, from: &StepId, to: &str) -> bool {
-    let named = |id: &StepId| if id == from { to.into() } else { id.clone() };
+/// Returns true if a reference `${name}` reads the step of this name: it is not reserved, and no path or operation.
+fn is_readable(name: &str) -> bool {
+    let Ok(form) = parse_form(name) else {
+        return false;
+    };
+    let Form::First(alternatives) = form else {
+        return false;
+    };
+    matches!(
+        alternatives.as_slice(),
+        [Alternative::Read(read)] if read.path.is_empty() && read.source == Source::Step(name.into())
+    )
+}
+
+/// Returns true if `after` makes the same reads of steps as `before`, also in inner plans, but for the step in `scope` that has the id `to`
+/// instead of `from`. Without a scope, all ids are the same.
+fn is_renamed(
+    before: &Plan,
+    after: &Plan,
+    scope: Option<&[StepId]>,
+    (from, to): (&StepId, &str),
+) -> bool {
+    let is_own = scope.is_some_and(<[StepId]>::is_empty);
+    let named = |id: &StepId| {
+        if is_own && id == from {
+            to.into()
+        } else {
+            id.clone()
+        }
+    };
     let ids = before.steps.iter().map(|step| named(&step.id));
     let same_ids = ids.eq(after.steps.iter().map(|step| step.id.clone()));
     let waits = |plan: &Plan| -> Vec<StepId> {
@@ -136,31 +207,76 @@ fn is_renamed(before: &Plan, after: &Plan, from: &StepId, to: &str) -> bool {
         steps.map(|name| StepId::new(name.text.clone())).collect()
     };
     let waits_before: Vec<StepId> = waits(before).iter().map(named).collect();
-    let reads_before = reads(before)
-        .into_iter()
-        .map(|(place, id)| (place, named(&id)));
-    let reads_before: BTreeSet<_> = reads_before.collect();
+    let reads_before = reads(before).into_iter();
+    let reads_before = reads_before.map(|read| StepRead {
+        step: named(&read.step),
+        ..read
+    });
     let unknown = |plan: &Plan| {
         let known: BTreeSet<&StepId> = plan.steps.iter().map(|step| &step.id).collect();
         let read = reads(plan);
-        read.iter().filter(|(_, id)| !known.contains(id)).count()
+        read.iter()
+            .filter(|read| !known.contains(&read.step))
+            .count()
+    };
+    let same_inner = |(before, after): (&Step, &Step)| {
+        let below = scope.and_then(|scope| match scope.split_first() {
+            Some((first, rest)) if *first == before.id => Some(rest),
+            Some(_) | None => None,
+        });
+        match (inner_plan(before), inner_plan(after)) {
+            (Some(before), Some(after)) => is_renamed(before, after, below, (from, to)),
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        }
     };
     same_ids
         && waits_before == waits(after)
-        && reads_before == reads(after)
+        && reads_before.eq(reads(after))
         && unknown(before) == unknown(after)
+        && before.steps.iter().zip(&after.steps).all(same_inner)
 }
 
-/// The steps that references read, each with the position of its reference in the plan.
-fn reads(plan: &Plan) -> BTreeSet<(usize, StepId)> {
-    let mut found = BTreeSet::new();
-    let mut position = 0;
+/// Returns true if a reference that reads `step` has a loop with the variable `name`, which could take the place of the renamed step, or the
+/// other way round.
+fn may_capture(plan: &Plan, step: &StepId, name: &str) -> bool {
+    let mut found = false;
     plan.each_reference(&mut |reference| {
-        for read in reference.reads() {
+        let reads_step = |read: &&Read| match &read.source {
+            Source::Step(id) | Source::Result(id) => id == step,
+            Source::Slot(_)
+            | Source::Item
+            | Source::Index
+            | Source::Last
+            | Source::ExternalValue(..) => false,
+        };
+        found |=
+            may_have_variable(&reference.text, name) && reference.reads().iter().any(reads_step);
+    });
+    found
+}
+
+/// A read of a step.
+#[derive(Debug, PartialEq, Eq)]
+struct StepRead {
+    /// The position of the reference in the plan.
+    reference: usize,
+    step: StepId,
+    path: Path,
+}
+
+/// Returns each read of a step in the order of the plan, also repeated ones: a name that a variable has captured is a read less.
+fn reads(plan: &Plan) -> Vec<StepRead> {
+    let mut found = Vec::new();
+    let mut reference = 0;
+    plan.each_reference(&mut |each| {
+        for read in each.reads() {
             match &read.source {
-                Source::Step(id) | Source::Result(id) => {
-                    found.insert((position, id.clone()));
-                }
+                Source::Step(id) | Source::Result(id) => found.push(StepRead {
+                    reference,
+                    step: id.clone(),
+                    path: read.path.clone(),
+                }),
                 Source::Slot(_)
                 | Source::Item
                 | Source::Index
@@ -168,7 +284,7 @@ fn reads(plan: &Plan) -> BTreeSet<(usize, StepId)> {
                 | Source::ExternalValue(..) => {}
             }
         }
-        position += 1;
+        reference += 1;
     });
     found
 }

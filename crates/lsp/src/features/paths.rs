@@ -4,9 +4,29 @@ use planwright::core::plan::{Keyword as _, Segment};
 use planwright::core::schema::{PathLookup, Type};
 
 use crate::analysis::AnalyzedPlan;
+use crate::cursor::CursorPlace;
 
 /// Maximum number of loops around a variable that are followed.
 const MAX_LOOPS: usize = 8;
+
+/// The place of an expression, which decides what it can read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ExpressionScope<'a> {
+    /// The id of the step.
+    pub(crate) step: Option<&'a str>,
+    /// True within the undo of the step, which reads the output and the arguments of its call and nothing else.
+    pub(crate) in_undo: bool,
+}
+
+impl<'a> ExpressionScope<'a> {
+    /// The scope of an expression at a place.
+    pub(crate) fn at(place: &'a CursorPlace) -> Self {
+        Self {
+            step: place.step.as_deref(),
+            in_undo: place.in_undo,
+        }
+    }
+}
 
 /// A path at the end of an expression: `weather[0].te`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,18 +56,18 @@ impl TrailingPath {
         })
     }
 
-    /// The type of the value at the path, in the step with the id `step`.
-    pub(crate) fn shape(&self, plan: &AnalyzedPlan, step: Option<&str>) -> Option<Type> {
-        self.shape_within(plan, step, MAX_LOOPS)
+    /// The type of the value at the path, in `scope`.
+    pub(crate) fn shape(&self, plan: &AnalyzedPlan, scope: ExpressionScope<'_>) -> Option<Type> {
+        self.shape_within(plan, scope, MAX_LOOPS)
     }
 
     fn shape_within(
         &self,
         plan: &AnalyzedPlan,
-        step: Option<&str>,
+        scope: ExpressionScope<'_>,
         loops_left: usize,
     ) -> Option<Type> {
-        let (root, taken) = self.root_shape(plan, step, loops_left)?;
+        let (root, taken) = self.root_shape(plan, scope, loops_left)?;
         let path = self.segments.get(taken..)?;
         if path.is_empty() {
             return Some(root);
@@ -64,12 +84,21 @@ impl TrailingPath {
     fn root_shape(
         &self,
         plan: &AnalyzedPlan,
-        step: Option<&str>,
+        scope: ExpressionScope<'_>,
         loops_left: usize,
     ) -> Option<(Type, usize)> {
         if let Some(list) = self.loop_list(loops_left) {
-            let shape = list.shape_within(plan, step, loops_left - 1)?;
+            let shape = list.shape_within(plan, scope, loops_left - 1)?;
             return Some((each(&shape)?, 0));
+        }
+        let step = scope.step;
+        if scope.in_undo {
+            let tool = plan.types(step?)?.tool.as_ref()?;
+            return match self.root.as_str() {
+                "output" => Some((tool.output.structure().clone(), 0)),
+                "arguments" => Some((tool.input.structure().clone(), 0)),
+                _ => None,
+            };
         }
         let key = |index: usize| match self.segments.get(index) {
             Some(Segment::Key(key)) => Some(&**key),

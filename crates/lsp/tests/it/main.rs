@@ -150,6 +150,52 @@ fn completion_works_in_lines() {
 }
 
 #[test]
+fn an_undo_is_completed_from_its_call() {
+    let undo = r#"{"tool": "echo", "arguments": {"message": "${string(output.temp)}"}}"#;
+    let json = format!(
+        r#"{{"steps": [{{"id": "w", "tool": "weather", "args": {{"city": "London"}}, "undo": {undo}}}]}}"#
+    );
+    let lines = format!("w = weather(city=\"London\") {{\"undo\": {undo}}}\n");
+    for text in [json, lines] {
+        let mut client = Client::start();
+        assert_eq!(client.open(&text), []);
+        assert_eq!(
+            client.hover("output.te|mp").as_deref(),
+            Some("```\noutput.temp: number\n```")
+        );
+        let roots = client.completion_after("${string(output.temp)}", "${|}");
+        assert!(
+            roots.contains("\n  output (") && roots.contains("\n  arguments ("),
+            "{roots}"
+        );
+        assert!(!roots.contains("\n  item ("), "{roots}");
+        let fields = client.completion_after("${string(output.temp)}", "${output.|}");
+        assert!(fields.contains("\n  temp ("), "{fields}");
+        let arguments = client.completion_after("${string(output.temp)}", "${arguments.|}");
+        assert!(arguments.contains("\n  city ("), "{arguments}");
+        let names = client.completion_after("\"message\": ", "\"|\": ");
+        assert!(
+            names.contains("\n  message (") && names.contains("\n  loud ("),
+            "{names}"
+        );
+        assert!(!names.contains("\n  city ("), "{names}");
+        client.end();
+    }
+}
+
+#[test]
+fn a_step_does_not_wait_for_itself() {
+    let mut client = Client::start();
+    client.open(LINES);
+    let found = client.completion_after("{\"when\": ${weather.temp > 5}}", "{\"after\": [\"|\"]}");
+    assert!(
+        found.contains("\n  weather (") && !found.contains("\n  tell ("),
+        "{found}"
+    );
+    client.end();
+}
+
+#[test]
 fn a_completion_replaces_the_word() {
     let mut client = Client::start();
     client.open(PLAN);
@@ -243,6 +289,154 @@ fn a_step_is_renamed_with_its_references() {
         assert_eq!(refused, "`tell` is the id of another step");
         client.end();
     }
+}
+
+const INNER: &str = r#"{"steps": [
+  {"id": "a", "tool": "weather", "args": {"city": "London"}},
+  {"id": "inner", "plan": {"inputs": {"x": {"type": "number"}}, "steps": [
+    {"id": "a", "tool": "weather", "args": {"city": "Tokyo"}},
+    {"id": "z", "tool": "echo", "args": {"message": "${a.temp} of ${inputs.x}"}, "after": ["a"]}
+  ]}, "args": {"x": "${a.temp}"}}
+]}
+"#;
+
+#[test]
+fn steps_of_inner_plans_are_steps_of_their_own() {
+    let mut client = Client::start();
+    assert_eq!(client.open(INNER), []);
+    for (at, lines) in [
+        ("\"x\": \"${|a.temp", vec![1, 5]),
+        ("\"${|a.temp} of", vec![3, 4, 4]),
+    ] {
+        let position = client.position_in(at);
+        let references = client.ask::<References>(json!({
+            "textDocument": Client::identifier(), "position": position, "context": {"includeDeclaration": true}
+        }));
+        let found: Vec<u32> = references
+            .unwrap()
+            .iter()
+            .map(|found| found.range.start.line)
+            .collect();
+        assert_eq!(found, lines, "{at}");
+        let definition = client.ask::<GotoDefinition>(json!({
+            "textDocument": Client::identifier(), "position": position
+        }));
+        let Some(lsp_types::GotoDefinitionResponse::Scalar(location)) = definition else {
+            panic!("{definition:?}");
+        };
+        assert_eq!(location.range.start.line, lines[0]);
+    }
+    // Each plan has ids of its own.
+    let text = renamed(&mut client, "\"${|a.temp} of", "b").unwrap();
+    let lines: Vec<&str> = INNER
+        .lines()
+        .zip(text.lines())
+        .filter_map(|(old, new)| (old != new).then_some(new))
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            r#"    {"id": "b", "tool": "weather", "args": {"city": "Tokyo"}},"#,
+            r#"    {"id": "z", "tool": "echo", "args": {"message": "${b.temp} of ${inputs.x}"}, "after": ["b"]}"#
+        ]
+    );
+    assert!(renamed(&mut client, "\"id\": \"|inner\"", "other").is_ok());
+    assert_eq!(
+        renamed(&mut client, "\"${|a.temp} of", "z"),
+        Err("`z` is the id of another step".to_owned())
+    );
+    let symbols =
+        client.ask::<DocumentSymbolRequest>(json!({"textDocument": Client::identifier()}));
+    let Some(lsp_types::DocumentSymbolResponse::Nested(symbols)) = symbols else {
+        panic!("{symbols:?}");
+    };
+    let inner = symbols[1].children.as_ref().unwrap();
+    let names: Vec<&str> = inner.iter().map(|symbol| &*symbol.name).collect();
+    assert_eq!(names, ["a", "z"]);
+    assert_eq!(symbols[0].children, None);
+    client.end();
+}
+
+#[test]
+fn a_variable_of_a_loop_is_no_step() {
+    let mut client = Client::start();
+    client.open("x = weather(city=\"London\")\nb = echo(message=${x.list.map(x, x.id)})\n");
+    let position = client.position_in("x, |x.id");
+    let found = client.ask::<GotoDefinition>(json!({
+        "textDocument": Client::identifier(), "position": position
+    }));
+    assert_eq!(found, None);
+    client.end();
+}
+
+/// Renames the step at the mark `|`; the result is the new text or the reason of the refusal.
+fn renamed(client: &mut Client, at: &str, name: &str) -> Result<String, String> {
+    let position = client.position_in(at);
+    let edit = client.try_ask::<Rename>(json!({
+        "textDocument": Client::identifier(), "position": position, "newName": name
+    }))?;
+    Ok(applied(client.text(), &edits_of(edit.unwrap())))
+}
+
+#[test]
+fn a_variable_of_a_loop_captures_no_renamed_step() {
+    // The name of the loop's variable would be that of the step, and the other way round.
+    for (text, at, name) in [
+        (
+            "a = weather(city=\"London\")\nb = echo(message=${a.list.filter(x, x.id == a.id)})\n",
+            "|a = weather",
+            "x",
+        ),
+        (
+            "a = weather(city=\"London\")\nb = echo(message=${a.id == 1 && a.list.all(x, x.id == a.id)})\n",
+            "|a = weather",
+            "x",
+        ),
+        (
+            "x = weather(city=\"London\")\nb = echo(message=${x.list.filter(y, y.id == x.id)})\n",
+            "|x = weather",
+            "y",
+        ),
+        (
+            "x = weather(city=\"London\")\nb = echo(message=${x.list.filter(y, y.list.all(x, x == y))})\n",
+            "|x = weather",
+            "y",
+        ),
+    ] {
+        let mut client = Client::start();
+        client.open(text);
+        assert_eq!(
+            renamed(&mut client, at, name),
+            Err(format!(
+                "`{name}` is the variable of a loop in a reference to the step"
+            )),
+            "{text}"
+        );
+        client.end();
+    }
+    // A variable that hides the step keeps its name.
+    let mut client = Client::start();
+    client.open("x = weather(city=\"London\")\nb = echo(message=${x.list.map(x, x.id)})\n");
+    assert_eq!(
+        renamed(&mut client, "|x = weather", "z").unwrap(),
+        "z = weather(city=\"London\")\nb = echo(message=${z.list.map(x, x.id)})\n"
+    );
+    client.end();
+}
+
+#[test]
+fn a_name_that_references_read_in_another_way_is_refused() {
+    let mut client = Client::start();
+    client.open(LINES);
+    for name in ["item", "inputs", "true", "x.y"] {
+        assert_eq!(
+            renamed(&mut client, "|weather = ", name),
+            Err(format!(
+                "references do not read `{name}` as the id of a step"
+            ))
+        );
+    }
+    client.end();
 }
 
 #[test]
