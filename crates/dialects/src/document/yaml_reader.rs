@@ -223,7 +223,7 @@ impl YamlReader<'_> {
         } else if line.trim_start_matches(' ').starts_with('\t') {
             "indent with blanks: YAML has no tabs there"
         } else {
-            "put the whole text in double quotes if it has `: `, ` #`, or begins with a sign such as `{`, `[`, `*`, `@` or `%`"
+            "put the whole text in quotes, single ones around double ones, if it has `: `, ` #`, or begins with a sign such as `{`, `[`, `*`, `@` or `%`"
         };
         let message = format!("the text is YAML, and malformed here: {}", error.info());
         problem(message, line_start..line_start + line.len(), help)

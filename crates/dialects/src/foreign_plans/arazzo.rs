@@ -75,10 +75,7 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
     });
     let translated = translated.collect::<Option<Vec<_>>>()?;
     if workflows.is_some_and(|workflows| workflows.len() > 1) {
-        return Some(Translation::of_first_step(
-            FORM,
-            translated.into_iter().next()?,
-        ));
+        return Translation::of_calls(FORM, translated, vec!["workflows".to_owned()]);
     }
     let mut fields: Vec<(Arc<str>, Value)> = Vec::new();
     let properties = workflow

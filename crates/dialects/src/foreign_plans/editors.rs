@@ -108,6 +108,15 @@ fn kind(tool: &str) -> Kind {
     }
 }
 
+/// The parameters of a node for MCP that hold the arguments of the tool.
+const ARGUMENTS: [&str; 5] = [
+    "arguments",
+    "toolParameters",
+    "toolArguments",
+    "toolParams",
+    "toolInput",
+];
+
 struct Flow<'f, 'v> {
     nodes: &'f [FlowNode<'v>],
     positions: &'f HashMap<&'v str, usize>,
@@ -116,15 +125,13 @@ struct Flow<'f, 'v> {
 impl Flow<'_, '_> {
     fn step(&self, node: &FlowNode<'_>) -> Option<Value> {
         let parameters = node.value.get("parameters");
-        let args = parameters
-            .and_then(|all| all.get("arguments"))
-            .or(parameters);
-        let args = args.filter(|args| args.as_object().is_some_and(|fields| !fields.is_empty()));
-        let args = args.map(|args| self.texts(args, node));
+        let own = parameters.and_then(|all| ARGUMENTS.iter().find_map(|name| all.get(name)));
+        let args = own.or(parameters).map(|args| self.arguments(args, node));
         let args = match args {
             Some(args) => Some(args?),
             None => None,
         };
+        let args = args.filter(|args| args.as_object().is_some_and(|fields| !fields.is_empty()));
         let mut ids = Vec::new();
         self.calls_before(node, &mut ids, 0)?;
         let condition = self.condition(node, 0)?;
@@ -147,6 +154,17 @@ impl Flow<'_, '_> {
             ("retry", attempts),
             ("on_error", continues.then(|| Value::text("continue"))),
         ]))
+    }
+
+    /// The arguments `written` of `node`, an object or its JSON.
+    fn arguments(&self, written: &Value, node: &FlowNode<'_>) -> Option<Value> {
+        let args = self.texts(written, node)?;
+        let found = match args.as_text() {
+            Some(text) if text.trim().is_empty() => Value::empty_object(),
+            Some(text) => Value::from_json(text).ok()?,
+            None => args,
+        };
+        found.as_object().is_some().then_some(found)
     }
 
     /// The calls that lead to `node`, past the nodes that call nothing.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use planwright_core::Value;
 
 use super::texts::{constant, replace_references, replaced};
-use super::{Translation, has_only, objects};
+use super::{Translation, objects, others};
 use crate::native::UsedIds;
 
 /// The fields of a workflow that say nothing about its steps, besides `env`.
@@ -18,8 +18,8 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
     let mut ids = UsedIds::default();
     let mut last: HashMap<&str, Value> = HashMap::new();
     let mut steps = Vec::new();
-    let mut is_complete = has_only(value, &KNOWN);
-    let mut shared = constants(value, &mut is_complete);
+    let mut left_out: Vec<String> = others(value, &KNOWN).collect();
+    let mut shared = constants(value, &mut left_out);
     for (name, job) in jobs {
         let outputs = job.get("outputs").and_then(Value::as_object);
         for (key, output) in outputs.into_iter().flatten() {
@@ -41,8 +41,8 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
             "env",
             "outputs",
         ];
-        is_complete &= has_only(job, &known);
-        let own = constants(job, &mut is_complete);
+        left_out.extend(others(job, &known));
+        let own = constants(job, &mut left_out);
         let needs = match job.get("needs") {
             None => Vec::new(),
             Some(Value::List(items)) => items.to_vec(),
@@ -52,7 +52,9 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
         for need in &needs {
             let found = need.as_text().and_then(|need| last.get(need));
             // A job that comes later, or one without steps.
-            is_complete &= found.is_some();
+            if found.is_none() {
+                left_out.push("needs".to_owned());
+            }
             before.extend(found.cloned());
         }
         let inner = objects(job.get("steps")?)?;
@@ -64,11 +66,13 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
                     .iter()
                     .all(|step| step.get("timeout-minutes").is_none())
         });
-        is_complete &= time.is_none() || minutes.is_some();
+        if time.is_some() && minutes.is_none() {
+            left_out.push("timeout-minutes".to_owned());
+        }
         for step in inner {
             let tool = step.get("uses").or_else(|| step.get("tool"));
             let Some(tool) = tool.and_then(Value::as_text) else {
-                is_complete = false;
+                left_out.push(called(step));
                 continue;
             };
             let tool = tool.split('@').next().unwrap_or_default();
@@ -113,18 +117,28 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
     let inputs = value
         .get("on")
         .and_then(|on| triggers.iter().find_map(|name| on.get(name)?.get("inputs")));
-    if is_complete {
-        let translation = Translation::complete(form, steps)?;
-        let (Some(inputs), true) = (inputs, translation.is_complete) else {
-            return Some(translation);
-        };
-        let steps = translation.plan.get("steps")?.clone();
-        return Some(Translation {
-            plan: Value::object([("inputs", schemas(inputs)?), ("steps", steps)]),
-            ..translation
-        });
-    }
-    Some(Translation::of_first_step(form, steps.into_iter().next()?))
+    let translation = if left_out.is_empty() {
+        Translation::complete(form, steps)?
+    } else {
+        Translation::of_calls(form, steps, left_out)?
+    };
+    let Some(inputs) = inputs else {
+        return Some(translation);
+    };
+    let steps = translation.plan.get("steps")?.clone();
+    Some(Translation {
+        plan: Value::object([("inputs", schemas(inputs)?), ("steps", steps)]),
+        ..translation
+    })
+}
+
+/// The name of `step`, which calls no tool: the first line of its command, or its name.
+fn called(step: &Value) -> String {
+    let names = ["run", "name", "id"].iter();
+    let name = names
+        .filter_map(|key| step.get(key)?.as_text()?.lines().next())
+        .find(|name| !name.trim().is_empty());
+    name.unwrap_or("steps").trim().to_owned()
 }
 
 /// The schemas of the inputs of a workflow, whose fields are not all those of a schema.
@@ -139,19 +153,21 @@ fn schemas(inputs: &Value) -> Option<Value> {
     Some(Value::object(schemas))
 }
 
-/// The constants in `env` of a workflow or a job, by the paths that read them; `is_complete` becomes false if one is no constant.
-fn constants(value: &Value, is_complete: &mut bool) -> HashMap<String, String> {
+/// The constants in `env` of a workflow or a job, by the paths that read them. The others are added to `left_out`.
+fn constants(value: &Value, left_out: &mut Vec<String>) -> HashMap<String, String> {
     let mut found = HashMap::new();
     let Some(env) = value.get("env") else {
         return found;
     };
-    *is_complete &= env.as_object().is_some();
+    if env.as_object().is_none() {
+        left_out.push("env".to_owned());
+    }
     for (name, value) in env.as_object().into_iter().flatten() {
         match constant(value) {
             Some(value) => {
                 found.insert(format!("env.{name}"), value);
             }
-            None => *is_complete = false,
+            None => left_out.push(name.to_string()),
         }
     }
     found

@@ -48,7 +48,16 @@ pub(super) fn requests(value: &Value) -> Option<Translation> {
     } else {
         "a request of MCP"
     };
-    Translation::complete(form, steps.collect::<Option<_>>()?)
+    let translation = Translation::complete(form, steps.collect::<Option<_>>()?)?;
+    if requests.len() == 1 {
+        return Some(translation);
+    }
+    // Requests were sent in this order, also those without a reference to another one.
+    let steps = translation.plan.get("steps")?.clone();
+    Some(Translation {
+        plan: Value::object([("ordering", Value::text("listed")), ("steps", steps)]),
+        ..translation
+    })
 }
 
 /// The maximum length of a path in `${…}`, in bytes.
@@ -132,7 +141,21 @@ pub(super) fn conversation(value: &Value) -> Option<Translation> {
     } else {
         "a conversation"
     };
-    Translation::complete(form, steps)
+    let left_out = messages.last().and_then(answer_with_references);
+    let translation = Translation::complete(form, steps)?;
+    Some(Translation {
+        left_out: left_out.into_iter().collect(),
+        ..translation
+    })
+}
+
+/// The first line of the text of `message`, an answer without calls that has references in it.
+fn answer_with_references(message: &Value) -> Option<String> {
+    let is_of_model = message.get("role")?.as_text()? == "assistant";
+    let text = message.get("content")?.as_text()?;
+    let has_references = ["${", "{{"].iter().any(|mark| text.contains(mark));
+    (is_of_model && calls(message).is_empty() && has_references)
+        .then(|| text.lines().next().unwrap_or_default().to_owned())
 }
 
 /// The id, the tool and the arguments of each call of `message`.

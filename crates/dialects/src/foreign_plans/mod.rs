@@ -27,7 +27,8 @@ pub(crate) struct Translation {
     pub(crate) form: &'static str,
     /// The plan; its fields may still be guesses.
     pub(crate) plan: Value,
-    /// True if the plan has all that the text says; otherwise it has the first step only.
+    /// True if the plan has all that the text says. Otherwise it has all calls without the parts in `left_out`, or the first step
+    /// only if there are none.
     pub(crate) is_complete: bool,
     /// The parts of the text that have no counterpart in the plan.
     pub(crate) left_out: Vec<String>,
@@ -48,6 +49,16 @@ impl Translation {
             plan: Value::object([("steps", Value::list(steps))]),
             is_complete: true,
             left_out: Vec::new(),
+        })
+    }
+
+    /// All calls of a text, without the parts `left_out`, which change its effect.
+    fn of_calls(form: &'static str, steps: Vec<Value>, left_out: Vec<String>) -> Option<Self> {
+        let found = Self::complete(form, steps)?;
+        Some(Self {
+            is_complete: false,
+            left_out,
+            ..found
         })
     }
 
@@ -99,6 +110,13 @@ fn step(fields: impl IntoIterator<Item = (&'static str, Option<Value>)>) -> Valu
 fn has_only(value: &Value, known: &[&str]) -> bool {
     let fields = value.as_object();
     fields.is_some_and(|fields| fields.keys().all(|key| known.contains(&&**key)))
+}
+
+/// The fields of the object `value` that are not in `known`.
+fn others<'v>(value: &'v Value, known: &[&str]) -> impl Iterator<Item = String> {
+    let fields = value.as_object().into_iter().flatten();
+    let others = fields.filter(|(key, _)| !known.contains(&&***key));
+    others.map(|(key, _)| key.to_string())
 }
 
 /// The `after` of several steps that wait for the same `ids`; `None` if there are none.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use planwright_core::Value;
 
 use super::texts::{replace_references, replaced};
-use super::{Translation, has_only, objects, waits};
+use super::{Translation, has_only, objects, others, waits};
 use crate::native::path_of;
 
 /// The names of the list of stages.
@@ -80,13 +80,9 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
         }
         before = waits(ids);
     }
-    let is_known = |key: &Arc<str>| {
-        let mut known = STAGES.iter().chain(&INPUTS).chain(&PLAN);
-        known.any(|known| *known == &**key)
-    };
-    if !value.as_object()?.keys().all(is_known) {
-        return Some(Translation::of_first_step(form, steps.into_iter().next()?));
-    }
+    let known: Vec<&str> = STAGES.iter().chain(&INPUTS).chain(&PLAN).copied().collect();
+    let left_out: Vec<String> = others(value, &known).collect();
+    let is_known = left_out.is_empty();
     let translation = Translation::complete(form, steps)?;
     if !translation.is_complete {
         return Some(translation);
@@ -114,6 +110,8 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
     fields.extend(output.map(|output| (Arc::from("output"), output.clone())));
     Some(Translation {
         plan: Value::object(fields),
+        is_complete: is_known,
+        left_out,
         ..translation
     })
 }

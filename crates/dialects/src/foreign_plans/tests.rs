@@ -51,7 +51,7 @@ fn plans_of_other_systems_have_the_same_steps() {
         r#"[{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "f", "arguments": {"t": "${x}"}}}, {"method": "tools/call", "params": {"name": "g"}}]"#,
         Some((
             "a list of requests of MCP",
-            r#"{"steps":[{"id":"call_1","tool":"f","args":{"t":"$${x}"}},{"id":"call_2","tool":"g"}]}"#,
+            r#"{"ordering":"listed","steps":[{"id":"call_1","tool":"f","args":{"t":"$${x}"}},{"id":"call_2","tool":"g"}]}"#,
         )),
     );
     check(
@@ -106,7 +106,7 @@ fn plans_of_other_systems_have_the_same_steps() {
 }
 
 #[test]
-fn a_part_that_has_no_counterpart_leaves_the_first_step() {
+fn a_part_that_has_no_counterpart_is_left_out() {
     let check = |text: &str, expected: &str| {
         let found = translated(&Value::from_json(text).unwrap()).unwrap();
         assert_eq!(
@@ -206,11 +206,11 @@ fn a_part_that_has_no_counterpart_leaves_the_first_step() {
     // The time of both steps together.
     check(
         r#"{"jobs": {"a": {"timeout-minutes": 5, "steps": [{"uses": "f"}, {"uses": "g"}]}}}"#,
-        r#"{"steps":[{"id":"f","tool":"f"}]}"#,
+        r#"{"steps":[{"id":"f","tool":"f"},{"id":"g","tool":"g","after":["f"]}]}"#,
     );
     check(
         r#"{"stages": [{"steps": [{"id": "a", "tool": "f"}]}, {"steps": [{"id": "b", "tool": "g"}]}], "on_error": "a"}"#,
-        a,
+        r#"{"steps":[{"id":"a","tool":"f"},{"id":"b","tool":"g","after":["a"]}]}"#,
     );
     check(
         r#"{"plan": ["1. Call f(x=1) and g(y=2)", "2. Think", "Call g(y=1)"]}"#,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use planwright_core::Value;
 
 use super::texts::{constant, replace_references, replaced};
-use super::{Translation, has_only, objects, step, waits};
+use super::{Translation, has_only, objects, others, step, waits};
 
 /// The translation of a workflow.
 pub(super) fn translation(value: &Value) -> Option<Translation> {
@@ -62,11 +62,13 @@ fn kubernetes(value: &Value) -> Option<Translation> {
                 .get("dag")
                 .is_none_or(|dag| has_only(dag, &["tasks"]))
     };
-    let mut is_complete = has_only(spec, &known)
-        && templates
-            .iter()
-            .all(|template| is_tool(template) || is_main(template))
-        && (main.is_some() || spec.get("templates").is_none());
+    let mut left_out: Vec<String> = others(spec, &known).collect();
+    let are_read = templates
+        .iter()
+        .all(|template| is_tool(template) || is_main(template));
+    if !are_read || (main.is_none() && spec.get("templates").is_some()) {
+        left_out.push("templates".to_owned());
+    }
     let mut steps = Vec::new();
     let mut before = None;
     for item in tasks.as_list()? {
@@ -75,16 +77,19 @@ fn kubernetes(value: &Value) -> Option<Translation> {
         let group = item.as_list().unwrap_or(std::slice::from_ref(item));
         let mut ids = Vec::new();
         for task in group {
-            is_complete &= has_only(task, &TASK) && task.get("name").is_some();
+            left_out.extend(others(task, &TASK));
+            if task.get("name").is_none() {
+                left_out.push("steps".to_owned());
+            }
             ids.extend(task.get("name").cloned());
             steps.push(task_of(task, before.as_ref().filter(|_| is_group))?);
         }
         before = waits(ids).or(before);
     }
-    if is_complete {
+    if left_out.is_empty() {
         return Translation::complete(form, steps);
     }
-    Some(Translation::of_first_step(form, steps.into_iter().next()?))
+    Translation::of_calls(form, steps, left_out)
 }
 
 /// The fields of a task that have a meaning here, or a guess.

@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use super::paths::path_length;
 use crate::document::template::end_of_marker;
 use crate::native::{form_in, without_markers};
 
@@ -36,16 +37,20 @@ pub(super) fn outside_operation(text: &str) -> Option<OutsideOperation> {
         let is_marker = !text[..at].ends_with('$') && !text[at + 2..].starts_with(['{', '"', '\'']);
         let rest = &text[end + 1..];
         let is_whole = text[..at].trim().is_empty();
-        if is_marker && let Some(meaning) = operation(&text[at..=end], rest, is_whole) {
+        let whole = rest.trim_end().len();
+        let found = is_marker.then(|| {
+            let path = path_behind(&text[at..=end], rest, is_whole);
+            path.or_else(|| Some((operation(&text[at..=end], rest, is_whole)?, whole)))
+        });
+        if let Some((meaning, length)) = found.flatten() {
             let sign = rest.len() - rest.trim_start().len();
             let sign = rest[sign..]
                 .chars()
                 .next()
                 .map_or(0, |c| sign + c.len_utf8());
-            let (operator, after) = rest.split_at(sign);
-            let after = after.trim_end();
+            let (operator, after) = rest[..length].split_at(sign);
             return Some(OutsideOperation {
-                range: at..end + 1 + rest.trim_end().len(),
+                range: at..end + 1 + length,
                 meaning,
                 literal: format!("{}${{'{operator}'}}{after}", &text[at..=end]),
             });
@@ -53,6 +58,17 @@ pub(super) fn outside_operation(text: &str) -> Option<OutsideOperation> {
         start = end + 1;
     }
     None
+}
+
+/// The expression that `reference` is meant as with the path to an item at the start of `rest`, and the length of that path:
+/// `${a}.rows[0].id`. A path without an item may be the end of a file's name, and a number in brackets alone a note.
+fn path_behind(reference: &str, rest: &str, is_whole: bool) -> Option<(String, usize)> {
+    let length = path_length(rest);
+    let path = &rest[..length];
+    let is_all = is_whole && rest.trim_end().len() == length;
+    let is_item = path.contains('[') && (path.contains('.') || is_all);
+    let joined = without_markers(&format!("{reference}{path}")).filter(|_| is_item)?;
+    Some((form_in(&joined).unwrap_or(joined), length))
 }
 
 /// The expression that `reference` is meant as with the `rest` of its text, in which nothing is before it if it `is_whole`.
@@ -208,8 +224,12 @@ mod tests {
             "first: ${a}.split(',')[0]",
             Some("${a}.split(',')[0] is a.split(',')[0]"),
         );
+        check("${a}.rows[0].id", Some("${a}.rows[0].id is a.rows[0].id"));
+        check("see ${a.x}[0].id, then", Some("${a.x}[0].id is a.x[0].id"));
+        check("${a}[0]", Some("${a}[0] is a[0]"));
         for text in [
             "${a}",
+            "see ${a}[1] and ${b}.tar.gz",
             "${a} | ${b}",
             "| ${a} | sum |",
             "name: ${a} | length",

@@ -30,6 +30,8 @@ pub(crate) enum Extent {
     All,
     /// A part of the text, with words around it, which a replacement would lose.
     Part,
+    /// All calls of the text, without parts that change what they do.
+    Calls,
     /// The first step, as an example.
     FirstStep,
 }
@@ -73,7 +75,7 @@ impl Reading {
         let found = Self::of(found, extent);
         let extent = match found.extent {
             Extent::All | Extent::Part => Extent::Part,
-            Extent::FirstStep => Extent::FirstStep,
+            other @ (Extent::Calls | Extent::FirstStep) => other,
         };
         Self { extent, ..found }
     }
@@ -82,7 +84,8 @@ impl Reading {
         let inner = match (found.is_complete, found.left_out.is_empty()) {
             (true, true) => Extent::All,
             (true, false) => Extent::Part,
-            (false, _) => Extent::FirstStep,
+            (false, false) => Extent::Calls,
+            (false, true) => Extent::FirstStep,
         };
         Self {
             plan: found.plan,
@@ -152,7 +155,8 @@ pub(crate) fn advice_of(code: Code, message: &str, reading: &Reading, text: &str
     let calls_all = calls_named_tools(text, &json);
     // A first step leaves out more than it has.
     let left = match (extent, Value::from_json(&json)) {
-        (Extent::All | Extent::Part, Ok(plan)) => remainder(&plan, &json, text),
+        (Extent::All | Extent::Part, Ok(plan)) => remainder(&plan, &json, text, &[]),
+        (Extent::Calls, Ok(plan)) => remainder(&plan, &json, text, &reading.left_out),
         (Extent::FirstStep, _) | (_, Err(_)) => Diagnostics::new(),
     };
     let start = text.len() - text.trim_start().len();
@@ -182,6 +186,9 @@ pub(crate) fn advice_of(code: Code, message: &str, reading: &Reading, text: &str
                 shown.join(", ")
             ))
         }
+        (true, Extent::Calls) => diagnostic.help(format!(
+            "write it as JSON, and what it leaves out with it: `{json}`"
+        )),
         (true, Extent::FirstStep) => diagnostic.help(format!(
             "write each call as a step of JSON, with `${{ID.FIELD}}` for what another step gives, `\"when\": \"${{…}}\"` for a condition, `\"for_each\": \"${{…}}\"` for a loop; here is the first one: `{json}`"
         )),

@@ -21,7 +21,24 @@ struct FieldGroup {
     form: &'static str,
 }
 
-const GROUPS: [FieldGroup; 4] = [
+/// The forms of other parts, by their names in other systems.
+const FORMS: [(&[&str], &str); 4] = [
+    (
+        &["results", "outputs", "output", "return"],
+        "\"output\": {\"NAME\": \"${STEP.FIELD}\"}",
+    ),
+    (&["env", "vars", "variables"], "\"vars\": {\"NAME\": VALUE}"),
+    (
+        &["inputs", "params"],
+        "\"inputs\": {\"NAME\": {\"default\": VALUE}}",
+    ),
+    (
+        &["else", "otherwise", "default", "switch", "choose"],
+        "\"when\": \"${!(CONDITION)}\"",
+    ),
+];
+
+const GROUPS: [FieldGroup; 5] = [
     FieldGroup {
         names: &[
             "timeout",
@@ -56,6 +73,17 @@ const GROUPS: [FieldGroup; 4] = [
         form: "\"when\": \"${CONDITION}\"` in the steps after it, or `\"repeat\": {\"until\": \"${CONDITION}\", \"max\": N}",
     },
     FieldGroup {
+        names: &["if", "when", "run_if", "runIf", "unless"],
+        native: &[
+            "\"when\":",
+            " ? ",
+            "\"repeat\":",
+            ".filter(",
+            "\"on_error\":",
+        ],
+        form: "\"when\": \"${CONDITION}\"",
+    },
+    FieldGroup {
         names: &[
             "for_each",
             "foreach",
@@ -63,15 +91,16 @@ const GROUPS: [FieldGroup; 4] = [
             "with_items",
             "withItems",
             "withParam",
-            "matrix",
+            "strategy",
         ],
         native: &["\"for_each\":", "\"matrix\":", ".map("],
         form: "\"for_each\": \"${LIST}\"",
     },
 ];
 
-/// The parts of `text` that the proposed plan `plan`, native JSON, does not translate: one error for each.
-pub(super) fn remainder(plan: &Value, json: &str, text: &str) -> Diagnostics {
+/// The parts of `text` that the proposed plan `plan`, native JSON, does not translate: one error for each. The parts `left_out` are
+/// known to be missing.
+pub(super) fn remainder(plan: &Value, json: &str, text: &str, left_out: &[String]) -> Diagnostics {
     let steps = plan.get("steps").and_then(Value::as_list);
     let ids = steps
         .unwrap_or_default()
@@ -93,16 +122,42 @@ pub(super) fn remainder(plan: &Value, json: &str, text: &str) -> Diagnostics {
         };
         (place(&written, text), diagnostic.help(help))
     });
-    let fields = GROUPS.iter().filter_map(|group| {
-        let (range, name) = left_field(group, json, text)?;
+    let missing = left_out.iter().map(|name| {
         let message = format!("the proposed plan leaves out {}", quote(name));
         let diagnostic = Diagnostic::error(Code::UnknownField, message);
-        Some((
-            Some(range),
-            diagnostic.help(format!("its form in a plan is `{}`", group.form)),
-        ))
+        let is_named = |names: &[&str]| names.contains(&&**name);
+        let group = GROUPS.iter().find(|group| is_named(group.names));
+        let form = group.map(|group| group.form).or_else(|| {
+            let (_, form) = FORMS.iter().find(|(names, _)| is_named(names))?;
+            Some(*form)
+        });
+        let diagnostic = match form {
+            Some(form) => diagnostic.help(format!("its form in a plan is `{form}`")),
+            None => diagnostic,
+        };
+        let at = field(name, text).map(|at| at..at + name.len());
+        (at.or_else(|| place(name, text)), diagnostic)
     });
-    let parts = expressions.chain(fields).take(MAX_PARTS);
+    let is_reported = |group: &FieldGroup| {
+        let mut names = left_out.iter();
+        names.any(|name| group.names.contains(&&**name))
+    };
+    let fields = GROUPS
+        .iter()
+        .filter(|group| !is_reported(group))
+        .filter_map(|group| {
+            let (range, name, kept) = left_field(group, json, text)?;
+            let message = match kept {
+                0 => format!("the proposed plan leaves out {}", quote(name)),
+                _ => format!("the proposed plan has {kept} of several {}", quote(name)),
+            };
+            let diagnostic = Diagnostic::error(Code::UnknownField, message);
+            Some((
+                Some(range),
+                diagnostic.help(format!("its form in a plan is `{}`", group.form)),
+            ))
+        });
+    let parts = missing.chain(expressions).chain(fields).take(MAX_PARTS);
     parts
         .map(|(range, diagnostic)| match range {
             Some(range) => diagnostic.at_span("", range),
@@ -180,30 +235,40 @@ fn place(written: &str, text: &str) -> Option<Range<usize>> {
         .map(|(at, length)| at..at + length)
 }
 
-/// The first field of `group` in `text`, with its name, if `json` has neither it nor a counterpart.
+/// A field of `group` in `text`, with its name and the number of its counterparts in `json`, if these are fewer than the fields of that
+/// name: the first one if there are none, and otherwise the last one.
 fn left_field<'t>(
     group: &FieldGroup,
     json: &str,
     text: &'t str,
-) -> Option<(Range<usize>, &'t str)> {
-    if group.native.iter().any(|native| json.contains(native)) {
-        return None;
-    }
+) -> Option<(Range<usize>, &'t str, usize)> {
+    let natives = group.native.iter();
+    let kept: usize = natives.map(|native| json.matches(native).count()).sum();
     let places = group.names.iter().filter_map(|name| {
         // An argument of a call has the same name.
-        let is_argument = json.contains(&format!("\"{name}\":"));
-        let at = field(name, text).filter(|_| !is_argument)?;
-        Some(at..at + name.len())
+        let key = format!("\"{name}\":");
+        let is_argument = json.contains(&key) && !group.native.contains(&&*key);
+        let found: Vec<usize> = fields(name, text).collect();
+        let at = match kept {
+            0 => *found.first()?,
+            _ => *found.last().filter(|_| found.len() > kept)?,
+        };
+        (!is_argument).then_some(at..at + name.len())
     });
     let first = places.min_by_key(|range| range.start)?;
-    Some((first.clone(), &text[first]))
+    Some((first.clone(), &text[first], kept))
 }
 
 /// The place of the first field `name` in `text` that has an effect.
 fn field(name: &str, text: &str) -> Option<usize> {
+    fields(name, text).next()
+}
+
+/// The places of the fields `name` in `text` that have an effect.
+fn fields(name: &str, text: &str) -> impl Iterator<Item = usize> {
     let is_of_name = |sign: char| sign.is_alphanumeric() || "_-.$".contains(sign);
-    let mut places = text.match_indices(name).map(|(at, _)| at);
-    places.find(|at| {
+    let places = text.match_indices(name).map(|(at, _)| at);
+    places.filter(move |at| {
         let rest = &text[at + name.len()..];
         let rest = rest.trim_start_matches(['"', '\'']).trim_start();
         let value = rest
@@ -211,7 +276,19 @@ fn field(name: &str, text: &str) -> Option<usize> {
             .or_else(|| rest.strip_prefix('=').filter(|rest| !rest.starts_with('=')));
         let value = value.map(str::trim_start);
         let is_without_effect = |value: &str| {
-            let words = ["0\n", "0,", "0}", "0)", "null", "None", "false", "[]", "{}"];
+            // The output of an answer may have any name.
+            let words = [
+                "0\n",
+                "0,",
+                "0}",
+                "0)",
+                "null",
+                "None",
+                "false",
+                "[]",
+                "{}",
+                "$response",
+            ];
             words.iter().any(|word| value.starts_with(word)) || value == "0"
         };
         !text[..*at].ends_with(is_of_name)

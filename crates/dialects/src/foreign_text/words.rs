@@ -5,16 +5,17 @@ use std::sync::Arc;
 use planwright_core::Value;
 
 use super::advice::JSON_FORM;
+use crate::lowering::nested_calls::{call_length, named_call};
 
 /// The maximum number of items in a skeleton.
-const MAX_ITEMS: usize = 12;
+const MAX_ITEMS: usize = 20;
 
 /// The maximum length of the words of an item in a skeleton.
 const MAX_NOTE_CHARS: usize = 100;
 
 /// The advice for the `items` of a list of words.
 pub(super) fn advice(items: &[String]) -> String {
-    if items.len() > MAX_ITEMS || items.iter().any(|item| item.contains('`')) {
+    if items.len() > MAX_ITEMS {
         return format!(
             "write each call as a line `a = TOOL(NAME=VALUE)`, or all as JSON, {JSON_FORM}"
         );
@@ -31,14 +32,22 @@ pub(super) fn advice(items: &[String]) -> String {
         let condition = failed.get(at).copied().flatten();
         let condition = condition.and_then(|number| ids.get(number.checked_sub(1)?));
         let may_fail = failed.contains(&Some(at + 1));
-        let note: String = item.chars().take(MAX_NOTE_CHARS).collect();
+        // The advice has its own backticks.
+        let note = item.replace(['`', '*'], "");
+        let note: String = note.chars().take(MAX_NOTE_CHARS).collect();
+        let call = call_in(item);
+        let tool = call.as_ref().map(|(tool, _)| &**tool);
+        let args = call.as_ref().map(|(_, args)| args.clone());
         let mut fields: Vec<(Arc<str>, Value)> = vec![
             (
                 "id".into(),
                 Value::text(ids.get(at).map_or("", String::as_str)),
             ),
-            ("tool".into(), Value::text(tool_in(item).unwrap_or("TOOL"))),
-            ("args".into(), Value::empty_object()),
+            (
+                "tool".into(),
+                Value::text(tool.or_else(|| tool_in(item)).unwrap_or("TOOL")),
+            ),
+            ("args".into(), args.unwrap_or_else(Value::empty_object)),
         ];
         if let Some(id) = condition {
             fields.push((
@@ -76,6 +85,21 @@ pub(super) fn advice(items: &[String]) -> String {
     )
 }
 
+/// The call in `item`, with names of all arguments: its tool, and the arguments.
+fn call_in(item: &str) -> Option<(String, Value)> {
+    let is_of_name = |sign: char| sign.is_alphanumeric() || "_-.".contains(sign);
+    item.match_indices('(').take(MAX_ITEMS).find_map(|(at, _)| {
+        let start = item[..at].trim_end_matches(is_of_name).len();
+        let call = &item[start..];
+        let call = &call[..call_length(call)?];
+        let (tool, args) = named_call(call, |_| None).filter(|_| !call.contains('`'))?;
+        let args = args
+            .into_iter()
+            .map(|(name, value)| (Arc::from(name), value));
+        Some((tool, Value::object(args)))
+    })
+}
+
 /// The tool that an item names: a word such as `get_current_time`.
 fn tool_in(item: &str) -> Option<&str> {
     let mut words = item.split(|sign: char| !(sign.is_alphanumeric() || "_-.".contains(sign)));
@@ -98,7 +122,14 @@ fn result_name(item: &str) -> Option<&str> {
         "into <",
         "=> <",
     ];
-    let (_, rest) = words.iter().find_map(|word| item.split_once(word))?;
+    let Some((_, rest)) = words.iter().find_map(|word| item.split_once(word)) else {
+        // ``call(…)` → `name```
+        let (_, rest) = ["->", "→", "=>"]
+            .iter()
+            .find_map(|arrow| item.rsplit_once(arrow))?;
+        let name = rest.trim().trim_matches(['`', '*', '.']);
+        return is_name(name).then_some(name);
+    };
     let (name, _) = rest.split_once('>')?;
     is_name(name).then_some(name)
 }

@@ -44,37 +44,46 @@ pub(crate) fn advice(call: &str, is_used: impl Fn(&str) -> bool) -> String {
 
 /// The advice for an expression that is a call with names of arguments, which only tools have: `get-sum(a=1, b=2)`.
 pub(crate) fn step_advice(call: &str) -> Option<String> {
-    if call_length(call)? != call.len() {
-        return None;
-    }
-    let (tool, _) = call.split_once('(')?;
-    let limits = ReadLimits::default();
-    let mut budget = ValueBudget::of(&limits);
     // A reference would need its own form in the step.
-    let none = UnquotedReference {
-        sign: '$',
-        length: |_| None,
-        form: "",
-    };
-    let at = (tool.len() + 1, MAX_CALLS);
-    let scanner = ArgumentScanner::new(call, at, &mut budget, none);
-    let (arguments, _) = scanner.arguments(')').ok()?;
-    let named = |argument: &LineArgument| {
-        let name = call.get(argument.name.clone()?)?;
-        Some((name.to_owned(), argument.value.to_value()))
-    };
-    let args: Vec<(String, Value)> = arguments.iter().map(named).collect::<Option<_>>()?;
+    let (tool, args) = named_call(call, |_| None)?;
     let is_tool = !args.is_empty() || tool.contains(['-', '.']);
     let id = tool.replace(|sign: char| !sign.is_alphanumeric(), "_");
     let step = Value::object([
         ("id", Value::text(&*id)),
-        ("tool", Value::text(tool)),
+        ("tool", Value::text(&*tool)),
         ("args", Value::object(args)),
     ]);
     let json = step.to_json();
     (is_tool && json.len() <= MAX_SHOWN && !json.contains('`')).then(|| {
         format!("an expression cannot call a tool: write the step `{json}` before this one, and `${{{id}}}` here, or a field of it")
     })
+}
+
+/// The tool and the arguments of `call`, a call with names of all arguments; `reference` is the length of a reference after its `$`.
+pub(crate) fn named_call(
+    call: &str,
+    reference: fn(&str) -> Option<usize>,
+) -> Option<(String, Vec<(String, Value)>)> {
+    if call_length(call)? != call.len() {
+        return None;
+    }
+    let (tool, _) = call.split_once('(')?;
+    let limits = ReadLimits::default();
+    let mut budget = ValueBudget::of(&limits);
+    let reference = UnquotedReference {
+        sign: '$',
+        length: reference,
+        form: "",
+    };
+    let at = (tool.len() + 1, MAX_CALLS);
+    let scanner = ArgumentScanner::new(call, at, &mut budget, reference);
+    let (arguments, _) = scanner.arguments(')').ok()?;
+    let named = |argument: &LineArgument| {
+        let name = call.get(argument.name.clone()?)?;
+        Some((name.to_owned(), argument.value.to_value()))
+    };
+    let args = arguments.iter().map(named).collect::<Option<_>>()?;
+    Some((tool.to_owned(), args))
 }
 
 /// The lines for `call` and the calls in it, the innermost first, and the id of the last one.

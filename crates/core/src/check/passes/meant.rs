@@ -198,8 +198,16 @@ pub(super) fn replaced(text: &str, written: &str, meant: &str) -> String {
     while let Some((before, after)) = rest.split_once(written) {
         let is_word = !before.ends_with(is_part) && !after.starts_with(is_part);
         is_found |= is_word;
-        whole.push_str(before);
-        whole.push_str(if is_word { meant } else { written });
+        // A size cannot be negated: `!a.length` is true for an empty list.
+        let negated = before
+            .strip_suffix('!')
+            .filter(|_| is_word && meant.starts_with("size(") && meant.ends_with(')'));
+        if let Some(before) = negated {
+            whole.extend([before, meant, " == 0"]);
+        } else {
+            whole.push_str(before);
+            whole.push_str(if is_word { meant } else { written });
+        }
         rest = after;
     }
     whole.push_str(rest);
@@ -500,16 +508,15 @@ pub(super) fn lists_none(schema: &Schema) -> bool {
         .all(|key| value.get(key).is_none())
 }
 
-/// The advice for a reference with one `||` between a value and a default.
+/// The advice for a reference with `||` between values and a default.
 pub(super) fn default_advice(text: &str) -> Option<String> {
     let inside = text.strip_prefix("${")?.strip_suffix('}')?;
-    let (value, default) = inside.split_once("||")?;
-    let (value, default) = (value.trim(), default.trim());
-    let signs = ["||", "&&", "==", " ? "];
-    let has_operator = signs
-        .iter()
-        .any(|sign| value.contains(sign) || default.contains(sign));
-    (!has_operator).then(|| format!("a default is written `${{{value} ?? {default}}}`"))
+    let values: Vec<&str> = inside.split("||").map(str::trim).collect();
+    let signs = ["&&", "==", "!=", " ? ", "??"];
+    let has_operator = signs.iter().any(|sign| inside.contains(sign));
+    let is_whole = values.iter().all(|value| !value.is_empty());
+    (!has_operator && is_whole && values.len() > 1)
+        .then(|| format!("a default is written `${{{}}}`", values.join(" ?? ")))
 }
 
 /// The advice for a reference with two comparisons in a row, `a < b < c`.

@@ -41,7 +41,7 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
     let mut left_out = std::mem::take(&mut reader.left_out);
     let inputs = value_of(Meaning::Inputs).map(|inputs| lower::inputs(&inputs));
     let constants = value_of(Meaning::Constants).map(|constants| lower::constants(&constants));
-    // Inputs or constants in an unknown form: references to them would be wrong, so only the first step is translated.
+    // References to inputs or constants in an unknown form stay text, which is reported.
     if matches!(inputs, Some(None)) {
         reader.is_uncertain = true;
         left_out.push("inputs".to_owned());
@@ -71,13 +71,6 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
     if reader.is_listed && !has_order && lowered.steps.len() > 1 {
         fields.push(("ordering".into(), Value::text("listed")));
     }
-    if reader.is_uncertain {
-        let first = lowered.steps.into_iter().next()?;
-        return Some(Translation {
-            left_out,
-            ..Translation::of_first_step("a plan of another system", first)
-        });
-    }
     fields.push(("steps".into(), Value::list(lowered.steps)));
     fields.extend(lowered.output.map(|output| (Arc::from("output"), output)));
     left_out.sort();
@@ -85,7 +78,7 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
     Some(Translation {
         form: "a plan of another system",
         plan: Value::object(fields),
-        is_complete: true,
+        is_complete: !reader.is_uncertain,
         left_out,
     })
 }

@@ -487,11 +487,15 @@ fn attempts(retry: &Value) -> Option<Value> {
     }
 }
 
-/// Returns true if the rule of `Retry` or `Catch` is for all errors.
+/// Returns true if the rule of `Retry` or `Catch` is for all errors of a call.
 fn is_of_all(rule: &Value) -> bool {
     rule.get("ErrorEquals").is_none_or(|errors| {
         let names = errors.as_list().unwrap_or_default().iter();
-        names.map(Value::as_text).eq([Some("States.ALL")])
+        let mut names = names.map(|name| name.as_text().unwrap_or_default());
+        matches!(
+            (names.next(), names.next()),
+            (Some("States.ALL" | "States.TaskFailed"), None)
+        )
     })
 }
 

@@ -59,8 +59,11 @@ impl ReferenceNames<'_> {
         let output = self.output_of(name)?;
         let meaning = field.map_or(output.clone(), |field| format!("{output}.{field}"));
         let is_call = is_certain_phrase(&text[range.clone()]);
-        let rest = if is_call {
-            path_length(&text[range.end..])
+        // `<output of a>.txt` may be the name of a file.
+        let behind = &text[range.end..];
+        let length = path_length(behind);
+        let rest = if is_call || behind[..length].contains('[') {
+            length
         } else {
             0
         };

@@ -117,6 +117,20 @@ impl Builder {
         found
     }
 
+    /// The path of the input `key`, which the plan declares.
+    pub(super) fn input(&mut self, key: &str) -> String {
+        if !self.inputs.iter().any(|(known, _)| known == key) {
+            self.inputs.push((key.to_owned(), Value::empty_object()));
+        }
+        self.used_inputs.insert(key.to_owned());
+        format!("inputs.{key}")
+    }
+
+    /// Returns true if `name` is the object with the inputs of a plan.
+    pub(super) fn is_inputs(&self, name: &str) -> bool {
+        name == "inputs" && !self.is_known(name)
+    }
+
     /// The meaning of `name`; `None` if it is unknown.
     pub(super) fn resolve(&mut self, name: &str) -> Option<NameMeaning> {
         // A part of the state that no node of the graph has written existed at the start.
@@ -124,11 +138,7 @@ impl Builder {
             && self.captured.is_none()
             && !self.is_known(name)
         {
-            if !self.inputs.iter().any(|(known, _)| known == key) {
-                self.inputs.push((key.to_owned(), Value::empty_object()));
-            }
-            self.used_inputs.insert(key.to_owned());
-            return Some(NameMeaning::Path(format!("inputs.{key}")));
+            return Some(NameMeaning::Path(self.input(key)));
         }
         if let Some(found) = self.names.get(name) {
             if let NameMeaning::Path(path) = found
@@ -162,7 +172,9 @@ impl Builder {
     /// Returns true if `expression` is a value and no module, client or tool.
     pub(super) fn is_data(&self, expression: &Expression) -> bool {
         match expression {
-            Expression::Name(name) => self.is_known(name) || name.starts_with(STATE),
+            Expression::Name(name) => {
+                self.is_known(name) || name.starts_with(STATE) || self.is_inputs(name)
+            }
             Expression::Field(of, _) | Expression::Index(of, _) => self.is_data(of),
             Expression::Call(function, _) => match &**function {
                 Expression::Field(of, _) => self.is_data(of) || self.calls_tool(expression),

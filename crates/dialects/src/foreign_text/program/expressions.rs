@@ -275,8 +275,7 @@ impl<'t> ProgramParser<'t> {
                     self.at += 1;
                 }
             } else if self.take_sign("[") {
-                let index = self.inside("]", Self::expression)?;
-                value = Expression::Index(value.into(), index.into());
+                value = self.inside("]", |parser| parser.part_of(value))?;
             } else if self.take_sign("(") {
                 let arguments = self.inside(")", Self::arguments)?;
                 value = match formatted_call(&value, &arguments) {
@@ -287,6 +286,26 @@ impl<'t> ProgramParser<'t> {
                 return Some(value);
             }
         }
+    }
+
+    /// The item of `value` at the position in brackets, or the items between both ends of `[1:5]`, of which each may be absent.
+    fn part_of(&mut self, value: Expression) -> Option<Expression> {
+        let from = if self.is_sign(":") {
+            Expression::Literal(Value::from(0_u64))
+        } else {
+            self.expression()?
+        };
+        if !self.take_sign(":") {
+            return Some(Expression::Index(value.into(), from.into()));
+        }
+        let to = if self.is_sign("]") {
+            Expression::Literal(Value::Null)
+        } else {
+            self.expression()?
+        };
+        let ends = [from, to].map(|value| ProgramArgument { name: None, value });
+        let method = Expression::Field(value.into(), "slice".to_owned());
+        Some(Expression::Call(method.into(), ends.to_vec()))
     }
 
     fn arguments(&mut self) -> Option<Vec<ProgramArgument>> {

@@ -2,6 +2,7 @@
 //!
 //! The plan is only advice, and only if each part of the program has a meaning. Calls that may write keep the order of the program.
 
+mod accumulation;
 mod activities;
 mod attempts;
 mod builder;
@@ -340,7 +341,9 @@ impl Builder {
     pub(super) fn statements(&mut self, statements: &[Statement]) -> Option<()> {
         for (index, statement) in statements.iter().enumerate() {
             let is_last = index + 1 == statements.len();
-            self.statement(statement, is_last)?;
+            if !statement.is_set_up() {
+                self.statement(statement, is_last)?;
+            }
         }
         Some(())
     }
@@ -643,7 +646,12 @@ impl Builder {
         Some(())
     }
 
-    fn for_each(&mut self, name: &str, list: &Expression, body: &[Statement]) -> Option<()> {
+    pub(super) fn for_each(
+        &mut self,
+        name: &str,
+        list: &Expression,
+        body: &[Statement],
+    ) -> Option<()> {
         self.conditions.is_empty().then_some(())?;
         // Only items are added: `if condition: list.append(item)`.
         if let [Statement::If(condition, inner, other)] = body
@@ -668,11 +676,12 @@ impl Builder {
                 return self.add_list(&target, path);
             }
         }
-        let list = match list {
-            Expression::List(_) => self.expression(list)?,
-            other => self.expression(other)?,
-        };
+        if self.grows(name, list, body)? {
+            return Some(());
+        }
+        let list = self.expression(list)?;
         let found = self.loop_over(name, &list, body)?;
+        self.forget_assigned(body)?;
         for (target, path) in found.lists {
             self.add_list(&target, path)?;
         }

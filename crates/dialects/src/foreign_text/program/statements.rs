@@ -485,6 +485,10 @@ impl ProgramParser<'_> {
             return None;
         }
         self.at = before;
+        if let Some(statement) = self.augmented() {
+            return Some(statement);
+        }
+        self.at = before;
         let value = self.expression()?;
         if self.take_sign("=") {
             // `module.exports = main`
@@ -502,6 +506,19 @@ impl ProgramParser<'_> {
             return Some(Statement::Assign(vec![self.name()?], value));
         }
         Some(Statement::Run(value))
+    }
+
+    /// `name += value`
+    fn augmented(&mut self) -> Option<Statement> {
+        let name = self.name()?;
+        let operators = [("+=", "+"), ("-=", "-"), ("*=", "*"), ("/=", "/")];
+        let (_, operator) = operators.iter().find(|(sign, _)| self.take_sign(sign))?;
+        let value = self.expression()?;
+        let before = Expression::Name(name.clone());
+        Some(Statement::Assign(
+            vec![name],
+            Expression::Binary(operator, before.into(), value.into()),
+        ))
     }
 
     /// The names before an assignment.

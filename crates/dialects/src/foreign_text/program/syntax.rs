@@ -66,6 +66,58 @@ pub(in crate::foreign_text) enum Statement {
     Parallel(Vec<Statement>),
 }
 
+/// The constructors of the clients that programs call tools through.
+const CLIENTS: [&str; 10] = [
+    "StdioServerParameters",
+    "StdioClientTransport",
+    "StreamableHTTPClientTransport",
+    "SSEClientTransport",
+    "ClientSession",
+    "MultiServerMCPClient",
+    "MCPClient",
+    "McpClient",
+    "MCPServerStdio",
+    "load_dotenv",
+];
+
+/// The methods of clients that call no tool.
+const CLIENT_METHODS: [&str; 8] = [
+    "initialize",
+    "connect",
+    "disconnect",
+    "close",
+    "aclose",
+    "list_tools",
+    "listTools",
+    "get_tools",
+];
+
+impl Statement {
+    /// Returns true if the statement only prepares or ends the connection to a server, which a plan has anyway.
+    pub(super) fn is_set_up(&self) -> bool {
+        let (Self::Assign(_, value) | Self::Run(value)) = self else {
+            return false;
+        };
+        let Expression::Call(function, _) = value else {
+            return false;
+        };
+        let names = function.dotted();
+        let (Some(first), Some(last)) = (names.first(), names.last()) else {
+            return false;
+        };
+        let owners = [
+            "session",
+            "client",
+            "mcp",
+            "server",
+            "mcp_client",
+            "mcpClient",
+        ];
+        CLIENTS.contains(last)
+            || (names.len() == 2 && owners.contains(first) && CLIENT_METHODS.contains(last))
+    }
+}
+
 /// `try: … except Error as error: … else: … finally: …`
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::foreign_text) struct TryBlock {

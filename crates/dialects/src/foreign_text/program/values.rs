@@ -113,9 +113,13 @@ impl Builder {
                 NameMeaning::Path(path) => path,
                 NameMeaning::Items => return None,
             },
+            Expression::Field(of, name) if matches!(&**of, Expression::Name(root) if self.is_inputs(root)) => {
+                self.input(name)
+            }
             Expression::Field(of, name) => {
                 if let [root, ..] = expression.dotted().as_slice()
                     && !self.is_known(root)
+                    && !self.is_inputs(root)
                 {
                     return None;
                 }
@@ -313,12 +317,21 @@ impl Builder {
             .filter(|argument| argument.name.is_none())
             .map(|argument| &argument.value)
             .collect();
+        if arguments.len() > values.len()
+            && let Some(found) = self.by_key(&names, arguments)
+        {
+            return Some(found);
+        }
+        // Another base, start or default is not known here.
+        let is_plain = arguments.len() == values.len();
         match (names.join(".").as_str(), values.as_slice()) {
             ("len" | "size", [value]) => Some(format!("size({})", self.expression(value)?)),
             ("str" | "String" | "json.dumps" | "JSON.stringify", [value, ..]) => {
                 Some(format!("string({})", self.expression(value)?))
             }
-            ("int" | "parseInt", [value]) => Some(format!("int({})", self.expression(value)?)),
+            ("int" | "parseInt", [value]) if is_plain => {
+                Some(format!("int({})", self.expression(value)?))
+            }
             ("float" | "Number" | "parseFloat", [value]) => {
                 Some(format!("double({})", self.expression(value)?))
             }
@@ -326,7 +339,7 @@ impl Builder {
                 Some(format!("json({})", self.expression(value)?))
             }
             ("list" | "dict", [value]) => self.expression(value),
-            ("sum" | "min" | "max", [value]) => {
+            ("sum" | "min" | "max", [value]) if is_plain => {
                 Some(format!("{}({})", names.join("."), self.expression(value)?))
             }
             ("sorted", [value]) if arguments.len() == 1 => {
@@ -344,6 +357,65 @@ impl Builder {
             }
             _ => self.call_of_tool(function, arguments, None),
         }
+    }
+
+    /// `max(list, key=lambda x: x.y)`, `min` and `sorted`.
+    fn by_key(&mut self, names: &[&str], arguments: &[ProgramArgument]) -> Option<String> {
+        let [function] = names else { return None };
+        let (list, options) = arguments.split_first()?;
+        let known = ["key", "reverse"];
+        let is_known = |option: &ProgramArgument| {
+            let name = option.name.as_deref();
+            name.is_some_and(|name| known.contains(&name))
+        };
+        (list.name.is_none() && options.iter().all(is_known)).then_some(())?;
+        let option = |name: &str| {
+            let mut found = options.iter();
+            found.find(|option| option.name.as_deref() == Some(name))
+        };
+        let is_reversed = match option("reverse").map(|option| &option.value) {
+            None => false,
+            Some(Expression::Name(name)) => matches!(&**name, "True" | "true"),
+            Some(Expression::Literal(value)) => value.as_bool()?,
+            Some(_) => return None,
+        };
+        let list = self.operand(&list.value)?;
+        let sorted = match option("key").map(|option| &option.value) {
+            None => format!("{list}.sort()"),
+            Some(Expression::Function(FunctionDefinition { parameters, body })) => {
+                let ([parameter], [Statement::Return(Some(value))]) = (&parameters[..], &body[..])
+                else {
+                    return None;
+                };
+                let name = &parameter.name;
+                let value = self.inside(name, |inner| inner.expression(value))?;
+                format!("{list}.sortBy({name}, {value})")
+            }
+            Some(_) => return None,
+        };
+        match (*function, is_reversed) {
+            ("sorted", false) => Some(sorted),
+            ("sorted", true) => Some(format!("{sorted}.reverse()")),
+            ("max", false) => Some(format!("{sorted}.last()")),
+            ("min", false) => Some(format!("{sorted}.first()")),
+            _ => None,
+        }
+    }
+
+    /// The items from one position to another, `list[:5]`: fewer if there are fewer.
+    fn items(&mut self, of: &Expression, from: &Expression, to: &Expression) -> Option<String> {
+        let of = self.operand(of)?;
+        let size = format!("size({of})");
+        let mut position = |position: &Expression| match position {
+            Expression::Negative(_) => None,
+            Expression::Literal(Value::Null) => Some(size.clone()),
+            Expression::Literal(Value::Number(number)) if number.as_u64() == Some(0) => {
+                Some("0".to_owned())
+            }
+            other => Some(format!("min([{}, {size}])", self.expression(other)?)),
+        };
+        let (from, to) = (position(from)?, position(to)?);
+        Some(format!("{of}.slice({from}, {to})"))
     }
 
     /// The outputs of calls that a program waits for together.
@@ -440,6 +512,10 @@ impl Builder {
                     self.expression(to)?
                 )
             }
+            ("slice", [from]) => {
+                return self.items(of, from, &Expression::Literal(Value::Null));
+            }
+            ("slice", [from, to]) => return self.items(of, from, to),
             ("flat", []) => "flatten()".to_owned(),
             ("keys" | "values", []) => {
                 return Some(format!("{name}({})", self.expression(of)?));
@@ -476,7 +552,7 @@ fn field(of: &str, name: &str) -> String {
 }
 
 /// `value` in the language of references.
-fn literal(value: &Value) -> Option<String> {
+pub(super) fn literal(value: &Value) -> Option<String> {
     Some(match value {
         Value::Text(text) => {
             let mut written = String::from("'");

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use planwright_core::{Code, Diagnostic, TextEdit};
+use planwright_core::{Code, Diagnostic, Place, TextEdit, Value};
 
 use super::texts::bare_name;
 use super::units::on_error_word;
 use super::words::{ARGS, TOOL, call_by_name, is_format_mark, is_step};
 use super::{Guesses, field, get, get_mut, has};
 use crate::document::edits::{json, key_edit, removal, text_edit};
+use crate::document::template::end_of_marker;
 use crate::document::{Item, ItemEntry, ItemKind, quote};
+use crate::lowering::nested_calls::named_call;
 
 /// Words for the server of a tool.
 const SERVERS: &[&str] = &[
@@ -30,12 +32,38 @@ const MAX_SHOWN_ARGS: usize = 1000;
 /// Words for the tool in a call that is an object.
 const CALL_NAMES: [&str; 5] = ["name", "tool", "tool_name", "toolName", "function"];
 
+/// The length of the braces at the start of `text`.
+fn braces_length(text: &str) -> Option<usize> {
+    text.strip_prefix('{')?;
+    Some(end_of_marker(text, 1, b"\"'")? + 1)
+}
+
+/// The `value` of a field that is read at `place`.
+fn kind_of(value: &Value, place: Place) -> ItemKind {
+    let item = |value: &Value| Item {
+        kind: kind_of(value, place),
+        place,
+    };
+    match value {
+        Value::Null => ItemKind::Null,
+        Value::Bool(value) => ItemKind::Bool(*value),
+        Value::Number(number) => ItemKind::Number(number.clone()),
+        Value::Text(text) => ItemKind::Text(Arc::clone(text)),
+        Value::List(items) => ItemKind::List(items.iter().map(item).collect()),
+        Value::Object(fields) => {
+            let fields = fields.iter();
+            let fields = fields.map(|(key, value)| field(key, kind_of(value, place), place));
+            ItemKind::Object(fields.collect())
+        }
+    }
+}
+
 impl Guesses<'_> {
     /// Reads a fallback call, `"fallback": {"tool": …}` or `"on_error": {"tool": …}`, which becomes a separate step.
     pub(super) fn fallback_calls(&mut self, items: &mut Vec<Item>) {
         for mut item in std::mem::take(items) {
             let place = item.place;
-            let id = item.get("id").and_then(Item::as_text).cloned();
+            let id = id_of(&item);
             let ItemKind::Object(entries) = &mut item.kind else {
                 items.push(item);
                 continue;
@@ -117,6 +145,79 @@ impl Guesses<'_> {
             items.push(item);
             items.push(fallback);
         }
+    }
+
+    /// Reads a call that is a text, `"tool": "echo(message='a')"`, or the only field of its step, `"say": "echo(message='a')"`.
+    pub(super) fn written_call(&mut self, entries: &mut Vec<ItemEntry>) {
+        if ARGS.iter().any(|word| has(entries, word)) {
+            return;
+        }
+        let is_only = entries.len() == 1;
+        let call = |entry: &ItemEntry| {
+            let is_tool = &*entry.key == "tool" || TOOL.contains(&&*entry.key);
+            let text = entry.item.as_text().filter(|_| is_tool || is_only)?;
+            let (tool, args) = named_call(text.trim(), braces_length)?;
+            Some((tool, args, !is_tool))
+        };
+        let mut found = entries.iter().enumerate();
+        let Some((at, (tool, args, is_named))) =
+            found.find_map(|(at, entry)| Some((at, call(entry)?)))
+        else {
+            return;
+        };
+        let entry = entries.remove(at);
+        let place = entry.item.place;
+        let args = Value::object(
+            args.into_iter()
+                .map(|(name, value)| (Arc::from(name), value)),
+        );
+        let mut fields: Vec<(&str, String)> = Vec::new();
+        if is_named {
+            fields.push(("id", json(&entry.key)));
+        }
+        fields.push(("tool", json(&tool)));
+        fields.push(("args", args.to_json()));
+        let shown: Vec<String> = fields
+            .iter()
+            .map(|(name, value)| format!("\"{name}\": {value}"))
+            .collect();
+        let shown = shown.join(", ");
+        let (code, message) = if &*entry.key == "tool" {
+            (
+                Code::WrongFieldType,
+                "`tool` is a whole call, not the name of a tool".to_owned(),
+            )
+        } else {
+            let message = format!("the step has an unknown field {}", quote(&entry.key));
+            (Code::UnknownField, message)
+        };
+        let help = if shown.len() < MAX_SHOWN_ARGS && !shown.contains('`') {
+            format!("write `{shown}`")
+        } else {
+            "write `\"tool\": TOOL`, and its arguments as `\"args\": {…}` beside it".to_owned()
+        };
+        let edit = self.written_edit(&entry, is_only, &shown);
+        let diagnostic = Diagnostic::error(code, message);
+        self.sink
+            .push_at_key(&entry, diagnostic.help(help).fixes(edit));
+        if is_named {
+            entries.push(field("id", ItemKind::Text(Arc::clone(&entry.key)), place));
+        }
+        entries.push(field("tool", ItemKind::Text(tool.into()), place));
+        entries.push(field("args", kind_of(&args, place), place));
+    }
+
+    /// The edit that writes the fields `shown` in place of `entry`, in JSON, or in YAML if it is the only field of its step.
+    fn written_edit(&self, entry: &ItemEntry, is_only: bool, shown: &str) -> Option<TextEdit> {
+        key_edit(self.source, (&entry.key, entry.key_span), "")?;
+        let text = self.source.text();
+        let span = entry.key_span.start..self.source.span(entry.item.place)?.end;
+        let before = text.get(..span.start)?;
+        if before.trim_end().ends_with(['{', ',']) {
+            return Some(TextEdit::new(span, shown));
+        }
+        // Beside other fields in a block of YAML, each field has a line of its own.
+        is_only.then(|| TextEdit::new(span, format!("{{{shown}}}")))
     }
 
     /// Reads a call that is an object, `"tool": {"name": …, "arguments": …}`.
@@ -290,6 +391,17 @@ const MAX_SHOWN_REFERENCES: usize = 6;
 
 fn item_tool(entries: &[ItemEntry]) -> Option<&Arc<str>> {
     get(entries, "tool").and_then(Item::as_text)
+}
+
+/// The id that the step `item` gets: the one that it has, or its name beside a tool.
+fn id_of(item: &Item) -> Option<Arc<str>> {
+    let text = |word: &str| item.get(word).and_then(Item::as_text).cloned();
+    let words = [
+        "id", "step_id", "stepId", "task_id", "taskId", "step", "key",
+    ];
+    let has_tool = item.has("tool") || TOOL.iter().any(|word| item.has(word));
+    let id = words.iter().find_map(|word| text(word));
+    id.or_else(|| text("name").filter(|_| has_tool))
 }
 
 /// The name of the tool in a call that is an object.

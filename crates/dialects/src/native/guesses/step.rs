@@ -10,6 +10,7 @@ use super::names::Names;
 use super::texts::{
     UsedIds, bare_name, expression_of, path_of, with_input_roots, without_output_fields,
 };
+use super::units::retry_field;
 use super::words::{
     ARGS, ITEM_NAMES, LOOSE, OUTPUT_NAMES, RETRY, STEP, TOOL, is_step_field, negates,
 };
@@ -49,6 +50,8 @@ impl Guesses<'_> {
         {
             self.plan(inner);
         }
+        let retried = retry_field(entries);
+        self.written_call(entries);
         self.call_object(entries);
         self.call_by_name(entries);
         self.matrix(entries);
@@ -80,7 +83,7 @@ impl Guesses<'_> {
         if let Some(ItemKind::Object(inner)) = get_mut(entries, "retry").map(|item| &mut item.kind)
         {
             let is_known = |key: &str| RETRY_FIELDS.iter().any(|field| field.name == key);
-            self.retry_units(inner);
+            self.retry_units(inner, &retried);
             self.rename(inner, "`retry`", RETRY, is_known);
         }
         self.filter(entries);

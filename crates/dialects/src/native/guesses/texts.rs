@@ -128,7 +128,14 @@ pub(super) fn ids_in(item: &Item, depth: usize) -> HashSet<Arc<str>> {
 
 /// `expression` without the fields that other systems write after the ids in `ids`: `a.result` and `steps.a.outputs` as `a`.
 pub(crate) fn without_output_fields(expression: &str, ids: &HashSet<Arc<str>>) -> String {
-    const FIELDS: [&str; 4] = [".outputs", ".output", ".results", ".result"];
+    const FIELDS: [&str; 6] = [
+        ".outputs",
+        ".output",
+        ".results",
+        ".result",
+        ".structuredContent",
+        ".structured_content",
+    ];
     let is_part = |sign: char| sign.is_alphanumeric() || sign == '_';
     let mut written = String::with_capacity(expression.len());
     let mut rest = expression;

@@ -281,8 +281,9 @@ impl Guesses<'_> {
 const DEFAULT_ATTEMPTS: u64 = 3;
 
 impl Guesses<'_> {
-    /// Reads the fields of `retry` that have another unit, and leaves out those that say how the delay grows.
-    pub(super) fn retry_units(&mut self, entries: &mut Vec<ItemEntry>) {
+    /// Reads the fields of `retry`, which the text calls `outer`, that have another unit, and leaves out those that say how the delay
+    /// grows.
+    pub(super) fn retry_units(&mut self, entries: &mut Vec<ItemEntry>, outer: &str) {
         let mut has_delay = has(entries, "delay");
         let has_attempts = has(entries, "attempts");
         entries.retain_mut(|entry| {
@@ -312,9 +313,9 @@ impl Guesses<'_> {
                 ItemKind::Number(number) => number.as_u64().and_then(|count| count.checked_add(1)),
                 _ => None,
             };
-            if let ("max_retries" | "maxRetries" | "retries" | "retry_count", Some(attempts)) =
-                (&*entry.key, retries)
+            if let Some(attempts) = retries
                 && !has_attempts
+                && counts_retries(outer, &normal(&entry.key))
                 && let Ok(Value::Number(number)) = Value::from_json(&attempts.to_string())
             {
                 let written = attempts.to_string();
@@ -370,6 +371,27 @@ impl Guesses<'_> {
                 .push_at_key(entry, diagnostic.help(help).fixes(edit));
             false
         });
+    }
+}
+
+/// The name of the field of a step with the policy of its retries, in any spelling.
+pub(super) fn retry_field(entries: &[ItemEntry]) -> String {
+    let mut names = entries
+        .iter()
+        .filter(|entry| matches!(entry.item.kind, ItemKind::Object(_)));
+    let name = names.find_map(|entry| {
+        let name = normal(&entry.key);
+        name.starts_with("retr").then_some(name)
+    });
+    name.unwrap_or_default()
+}
+
+/// Returns true if the field `name` of the policy `outer` is the number of calls after the first one.
+fn counts_retries(outer: &str, name: &str) -> bool {
+    match name {
+        "maxretries" | "retries" | "retrycount" | "numretries" | "limit" => true,
+        "max" | "count" | "times" | "number" => outer == "retries",
+        _ => false,
     }
 }
 

@@ -528,7 +528,10 @@ fn report(problem: TypeError, meant: &str, usage: &ReferenceUse<'_>, reporter: &
             suggest_fields(diagnostic, failed.failing(), &failed.known, reporter)
         }
     };
-    let is_default = problem.help.as_deref() == Some(DEFAULT_HELP);
+    // A text behind `||` is no condition.
+    let is_text = diagnostic.message.contains("`||` needs true or false")
+        && (text.ends_with("'}") || text.ends_with("\"}"));
+    let is_default = is_text || problem.help.as_deref() == Some(DEFAULT_HELP);
     let is_chain = diagnostic
         .message
         .contains("cannot stand between a boolean");

@@ -156,13 +156,28 @@ impl Guesses<'_> {
             let when = format!("\"when\": \"${{{condition}}}\"");
             parts.push(format!("write `{when}` in the step {}", quote(id)));
         }
+        let after = item.as_object().and_then(|entries| {
+            let after = entries
+                .iter()
+                .find(|entry| meaning_of(entry) == Some("after"));
+            ids_of(&after?.item)
+        });
+        // A question follows what it shows.
+        let read = after.unwrap_or_else(|| read_steps(item, &self.ids));
         if found.asks {
             let next = id.as_ref().map(|id| quote(id));
             let next = next.map_or_else(
                 || "the next step".to_owned(),
                 |id| format!("each step that waits for {id}"),
             );
-            parts.push(format!("write `\"approval\": true` in {next}: a person sees the call with its arguments, and decides"));
+            let waits = match read.as_slice() {
+                [] => String::new(),
+                ids => {
+                    let ids: Vec<String> = ids.iter().map(|id| id.to_value().to_json()).collect();
+                    format!("\"after\": [{}], ", ids.join(", "))
+                }
+            };
+            parts.push(format!("write `{waits}\"approval\": true` in {next}: a person sees the call with its arguments, and decides"));
         }
         let mut help = parts.join(", and ");
         if !found.reason.is_empty() {
@@ -190,18 +205,12 @@ impl Guesses<'_> {
             .map(|span| TextEdit::new(span, written));
         let diagnostic = Diagnostic::error(Code::UnknownField, message).help(help);
         self.sink.push(item.place, diagnostic.fixes(edit));
-        let after = item.as_object().and_then(|entries| {
-            let after = entries
-                .iter()
-                .find(|entry| meaning_of(entry) == Some("after"));
-            ids_of(&after?.item)
-        });
         let ends = found
             .steps
             .iter()
             .filter_map(|step| step.get("id").cloned());
         let ends: Vec<Item> = if found.steps.is_empty() {
-            after.unwrap_or_default()
+            read
         } else {
             ends.collect()
         };
@@ -483,6 +492,28 @@ fn is_field(source: &SourceText, place: Place) -> bool {
     let before = source.text().get(..span.start);
     before.is_none_or(|before| before.trim_end().ends_with(':'))
 }
+
+/// The steps `ids` that the texts of `item` refer to, in their order there.
+fn read_steps(item: &Item, ids: &HashSet<Arc<str>>) -> Vec<Item> {
+    let text = item.to_value().to_json();
+    let mut found: Vec<Item> = Vec::new();
+    for (at, _) in text.match_indices("${").take(MAX_READ_STEPS) {
+        let inside = &text[at + 2..];
+        let end = inside.find(['.', '[', '}', ' ']).unwrap_or(inside.len());
+        let id = ids.get(&inside[..end]);
+        let is_known = |id: &Arc<str>| found.iter().any(|known| known.as_text() == Some(id));
+        if let Some(id) = id.filter(|id| !is_known(id)) {
+            found.push(Item {
+                kind: ItemKind::Text(Arc::clone(id)),
+                place: item.place,
+            });
+        }
+    }
+    found
+}
+
+/// The maximum number of references in a step that is replaced.
+const MAX_READ_STEPS: usize = 100;
 
 /// The steps in the value of a group.
 pub(super) fn steps_in(item: &Item) -> Vec<Item> {
