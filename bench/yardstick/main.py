@@ -31,7 +31,6 @@ VARIANTS = (
 )  # fmt: skip
 # The ways whose host can record calls itself, so that a program that starts again does not make them again.
 WITH_LEDGER = ("direct", "codemode", "monty")
-AGENTDOJO = ("banking", "slack", "travel", "workspace")
 KILL_EVERY = 4
 QUICK = 4
 
@@ -269,7 +268,7 @@ class Bench:
         }
 
     def hostile(self, name, task):
-        """How far a hostile value comes that strangers can write where AgentDojo lets them."""
+        """How far a hostile value comes that strangers can write."""
         server, way = self.server(task.suite), self.ways[name]
         server.post("/reset", delay=0, hostile=MARKER)
         outcome = way.run(server, task, way.scripts(task))
@@ -398,7 +397,7 @@ def measure_way(bench, name, task, number, arguments):
         figures["approval"] = bench.approval(name, task, usual)
     if "mistakes" in arguments.parts:
         figures["mistakes"] = bench.mistakes(name, task, usual)
-    if "hostile" in arguments.parts and task.suite in AGENTDOJO:
+    if "hostile" in arguments.parts:
         figures["hostile"] = bench.hostile(name, task)
     return figures
 
