@@ -163,6 +163,7 @@ class Bench:
         }
         self.servers = {}
         self.texts = {}
+        self.answers = {}
 
     def server(self, suite):
         if suite not in self.servers:
@@ -218,10 +219,11 @@ class Bench:
         return figures
 
     def usual(self, name, task):
-        """The calls of a run that nothing disturbs."""
+        """The calls of a run that nothing disturbs; its answer is noted for the judge of those that are disturbed."""
         server, way = self.server(task.suite), self.ways[name]
         server.post("/reset", delay=0.02)
         outcome = way.run(server, task, way.scripts(task))
+        self.answers[name, task.name] = outcome.output
         return None if outcome.error else server.post("/log")
 
     def killed(self, name, task, usual, **options):
@@ -242,7 +244,7 @@ class Bench:
                 f"in_doubt_reported_to_{killed.reported}": 1,
                 "calls_missing": sum((collections.Counter(calls(usual)) - collections.Counter(calls(log))).values()),
                 "errors_after_resuming": killed.error is not None,
-                "reached_the_aim": server.post("/judge", task=task.id, output=""),
+                "reached_the_aim": server.post("/judge", task=task.id, output=self.answers[name, task.name]),
             })  # fmt: skip
             if killed.error:
                 print(f"{name} {task.name} killed at {hold}: {killed.error[:300]}", file=sys.stderr)
@@ -264,7 +266,7 @@ class Bench:
             "effects_repeated": effects,
             "outlives_its_process": waited.outlives,
             "error": waited.error and waited.error[:400],
-            "reached_the_aim": server.post("/judge", task=task.id, output=""),
+            "reached_the_aim": server.post("/judge", task=task.id, output=self.answers[name, task.name]),
         }
 
     def hostile(self, name, task):
@@ -285,7 +287,9 @@ class Bench:
         """A misspelt tool, argument and field of a result: the calls and effects before it was found."""
         server, way = self.server(task.suite), self.ways[name]
         tool = [entry["tool"] for entry in usual if entry["changes"]][-1]
-        argument = next(iter(next(entry["arguments"] for entry in usual if entry["tool"] == tool)))
+        # The log has the arguments that no script writes as null.
+        written = next(entry["arguments"] for entry in usual if entry["tool"] == tool)
+        argument = next(name for name, value in written.items() if value is not None)
         field = task.settings.get("field")
         found = {}
         for kind in ("tool", "argument", "field"):
@@ -428,13 +432,17 @@ def prepare(arguments):
                 with open(os.path.join(task.folder, name), "w") as file:
                     file.write(text)
             rounds = []
+            schemas = {tool["name"]: tool["inputSchema"] for tool in server.tools}
             server.post("/reset", delay=0.3)
             for script in bench.ways["plan"].scripts(task):
                 before = len(server.post("/log"))
                 outcome = bench.ways["plan"].run(server, task, [script])
                 if outcome.error:
                     print(task.name, outcome.error[:1500], file=sys.stderr)
-                rounds += together(server.post("/log")[before:])
+                made = together(server.post("/log")[before:])
+                for call in (call for calls in made for call in calls):
+                    call["arguments"] = stated(call["arguments"], schemas[call["tool"]], script)
+                rounds += made
             with open(os.path.join(task.folder, "direct.json"), "w") as file:
                 file.write(
                     "[\n" + ",\n".join(" " + json.dumps(calls, ensure_ascii=False) for calls in rounds) + "\n]\n"
@@ -444,6 +452,16 @@ def prepare(arguments):
             )
     finally:
         bench.close()
+
+
+def stated(arguments, schema, script):
+    """The arguments that a model writes: without the defaults that the server's log adds to those of the script."""
+    properties = schema["properties"]
+    return {
+        name: value
+        for name, value in arguments.items()
+        if f'"{name}"' in script or "default" not in properties[name] or properties[name]["default"] != value
+    }
 
 
 def together(log):
