@@ -34,6 +34,17 @@ COLOURS = {
     "plan-described": "#79b0ff", "plan-search": "#a8ccff", "codemode": "#e07b00", "codemode-search": "#ffc078",
     "monty": "#b8379a", "monty-search": "#e08fcd",
 }  # fmt: skip
+# The rows of the texts that are written token by token: a way, a mode, the title and the colour.
+STREAMED = [
+    ("plan", "whole", "plan, JSON, written first", "#a8ccff"),
+    ("plan", "streamed", "plan, JSON, streamed", "#1f6feb"),
+    ("plan-lines", "whole", "plan, `lines`, written first", "#a8ccff"),
+    ("plan-lines", "streamed", "plan, `lines`, streamed", "#4a90ff"),
+    ("monty", "whole", "Pydantic AI, written first", "#e08fcd"),
+    ("monty", "speculate", "Pydantic AI, `speculate`", "#cc5fb4"),
+    ("monty", "streamed", "Pydantic AI, `eager` and `speculate`", "#b8379a"),
+]
+DELAYS = {"0.05": 50, "0.5": 500}
 NONE = "—"
 GROUPS = {
     "own": ("computation", ("own",)),
@@ -68,8 +79,23 @@ class Figures:
             if tasks:
                 yield f"{title}, {len(tasks)} tasks", tasks
 
+    def streamed(self):
+        """The titles and tasks of the groups, with the tasks that each row of `STREAMED` has done at each delay."""
+        for name, (title, _) in GROUPS.items():
+            tasks = [task for task in self.group(name) if is_streamed(task)]
+            if tasks:
+                yield f"{title}, {len(tasks)} tasks", tasks
+
     def total(self, tasks, way, *path):
         return sum(value(task["ways"][way], path) for task in tasks)
+
+
+def is_streamed(task):
+    """True if each row of `STREAMED` has done the task at each delay."""
+    found = [
+        task["ways"][way].get("streamed", {}).get(mode, {}).get(delay) for way, mode, *_ in STREAMED for delay in DELAYS
+    ]
+    return all(one and one["done"] and not one["error"] for one in found)
 
 
 def value(figures, path):
@@ -93,7 +119,7 @@ def ways_table(figures):
         ["way", "version"],
         [
             ["direct calls", f"Pydantic AI {version['pydantic-ai-slim']}, `StepPersistence` of its harness {version['pydantic-ai-harness']}"],
-            ["plan", f"Planwright {version['planwright']}, `planwright serve` and `planwright run`"],
+            ["plan", f"Planwright {version['planwright']}, `planwright serve`, `planwright run` and `planwright ask`"],
             ["code mode of Cloudflare", f"`@cloudflare/codemode` {version['@cloudflare/codemode']}, `createCodeTool`, its durable runtime, and `DynamicWorkerExecutor` in workerd {version['workerd']}"],
             ["code mode of Pydantic AI", f"`CodeMode` of `pydantic-ai-harness` {version['pydantic-ai-harness']}, Monty {version['pydantic-monty']}"],
         ],
@@ -146,6 +172,43 @@ def time_table(figures):
         rows.append([NAMES[way], *(f"{figures.total(tasks, way, 'seconds', delay):.1f}" for tasks, delay in columns)])
     heads = [f"{title}, {delay} ms" for title, _ in groups for delay in (50, 500)]
     return table(["seconds", *heads], rows)
+
+
+def streamed_table(figures):
+    groups = list(figures.streamed())
+    rows = []
+    for way, mode, title, _ in STREAMED:
+        sums = [
+            f"{figures.total(tasks, way, 'streamed', mode, delay, 'seconds'):.1f}" for _, tasks in groups for delay in DELAYS
+        ]
+        rows.append([title, *sums])
+    return table(["seconds", *(f"{title}, {delay} ms" for title, _ in groups for delay in DELAYS.values())], rows)
+
+
+def early_table(figures):
+    tasks = [task for _, tasks in figures.streamed() for task in tasks]
+    rows = []
+    for way, mode, title, _ in STREAMED:
+        fast, slow = (
+            {
+                key: figures.total(tasks, way, "streamed", mode, delay, key)
+                for key in (
+                    "tokens", "calls", "early", "early_changes", "tokens_at_the_first_call", "tokens_of_rounds_with_calls",
+                )
+            }
+            for delay in DELAYS
+        )  # fmt: skip
+        written = slow["tokens_of_rounds_with_calls"]
+        share = f"{100 * slow['tokens_at_the_first_call'] / written:.0f} %" if written else NONE
+        rows.append([
+            title, thousands(slow["tokens"]), slow["calls"], share, fast["early"], slow["early"],
+            fast["early_changes"], slow["early_changes"],
+        ])  # fmt: skip
+    return table(
+        [f"{len(tasks)} tasks", "tokens written", "calls", "written at the first call", "calls made early, 50 ms",
+         "calls made early, 500 ms", "effects early, 50 ms", "effects early, 500 ms"],
+        rows,
+    )  # fmt: skip
 
 
 def part(figures, way, name):
@@ -233,7 +296,7 @@ def hostile_table(figures):
     )  # fmt: skip
 
 
-def bars(title, unit, groups, rows):
+def bars(title, unit, groups, rows, names=NAMES, colours=COLOURS):
     """A plot of horizontal bars: for each group, one bar a way."""
     width, left, bar = 820, 270, 16
     height = 46 + sum(28 + len(rows) * (bar + 4) + 8 for _ in groups) + 4
@@ -250,9 +313,9 @@ def bars(title, unit, groups, rows):
         most = max(values[way] for way in rows)
         for way in rows:
             length = round((width - left - 90) * values[way] / most, 1)
-            name = NAMES[way].replace("`", "")
+            name = names[way].replace("`", "")
             parts.append(f'<text x="{left - 8}" y="{y + 12}" text-anchor="end" fill="#222222">{name}</text>')
-            parts.append(f'<rect x="{left}" y="{y}" width="{length}" height="{bar}" fill="{COLOURS[way]}"/>')
+            parts.append(f'<rect x="{left}" y="{y}" width="{length}" height="{bar}" fill="{colours[way]}"/>')
             parts.append(f'<text x="{left + length + 6:.1f}" y="{y + 12}" fill="#222222">{unit(values[way])}</text>')
             y += bar + 4
         y += 8
@@ -272,6 +335,10 @@ def plots(figures):
         return [(title, {way: figures.total(tasks, way, *path) for way in ways}) for title, tasks in groups]
 
     rows = list(NAMES)
+    streamed = [
+        (title, {(way, mode): figures.total(tasks, way, "streamed", mode, "0.5", "seconds") for way, mode, *_ in STREAMED})
+        for title, tasks in figures.streamed()
+    ]
     return {
         "compare-tokens.svg": bars("Tokens read over all round trips", thousands, values("tokens", "read"), rows),
         "compare-written.svg": bars("Tokens written", thousands, values("tokens", "written"), rows),
@@ -281,14 +348,22 @@ def plots(figures):
             values("seconds", "0.5"),
             figures.timed_ways(),
         ),
+        "compare-streamed.svg": bars(
+            "Seconds from the first token to the end of the run, with tools of 500 ms",
+            lambda number: f"{number:.1f} s",
+            streamed,
+            [(way, mode) for way, mode, *_ in STREAMED],
+            {(way, mode): title for way, mode, title, _ in STREAMED},
+            {(way, mode): colour for way, mode, _, colour in STREAMED},
+        ),
     }
 
 
 def page(text, figures):
     """The page with each generated part replaced."""
     parts = {
-        "ways": ways_table, "tasks": tasks_table, "time": time_table, "killed": killed_table, "approval": approval_table,
-        "mistakes": mistakes_table, "hostile": hostile_table,
+        "ways": ways_table, "tasks": tasks_table, "time": time_table, "streamed": streamed_table, "early": early_table,
+        "killed": killed_table, "approval": approval_table, "mistakes": mistakes_table, "hostile": hostile_table,
         **{group: lambda found, group=group: work_table(found, group) for group in GROUPS},
     }  # fmt: skip
 

@@ -1,14 +1,20 @@
 """Tests of the yardstick that need neither packages nor a program."""
 
 import glob
+import json
 import os
 import re
+import time
+import tomllib
+import types
 import unittest
+import urllib.request
 
 import main
 import own
 import page
 import ways
+from ways import ask, provider
 
 
 class Scripts(unittest.TestCase):
@@ -129,6 +135,82 @@ class Strangers(unittest.TestCase):
         self.assertIn("HOSTILE", own.get_balances(world))
         self.assertEqual(own.list_invoices(world, "after-12")["invoices"][0]["customer"], "HOSTILE")
         self.assertEqual((own.World().log, own.World().balances), (own.LOG, own.BALANCES))
+
+
+class Streamed(unittest.TestCase):
+    """Texts that are written token by token."""
+
+    def test_the_first_token_is_there_at_once_and_the_last_after_the_time_of_the_others(self):
+        writing = provider.Writing(["a"] * 61, begin=10)
+        self.assertEqual((writing.due(1), writing.end), (10, 11))
+        self.assertEqual([writing.written(moment) for moment in (9.9, 10, 10.51, 99)], [0, 1, 31, 61])
+
+    def test_calls_before_the_last_token_are_early_and_the_first_one_has_a_share_of_the_text(self):
+        rounds = [
+            provider.Round(provider.Writing(["a"] * 61, begin=10), end=12),
+            provider.Round(provider.Writing(["a"] * 31, begin=20), end=21),
+            provider.Round(provider.Writing(["a"] * 5, begin=30), end=31),
+        ]
+        calls = [(10.5, False), (10.9, True), (11.5, True), (20.6, False)]
+        log = [{"start": start, "changes": changes} for start, changes in calls]
+        self.assertEqual(main.while_written(rounds, log), {
+            "calls": 4, "tokens": 97, "early": 2, "early_changes": 1, "tokens_of_rounds_with_calls": 92,
+            "tokens_at_the_first_call": 31 + 31, "seconds": 4,
+        })  # fmt: skip
+
+    def test_the_provider_writes_a_script_in_both_forms_and_a_summary_after_it(self):
+        server = provider.Provider()
+        self.addCleanup(server.close)
+        for stream in (True, False):
+            server.script(["on", "", "é", " two"])
+            first = self.ask(server.url, stream)
+            self.assertGreaterEqual(time.monotonic(), server.writing.end)
+            self.assertEqual(first, ["on", "é", " two"] if stream else ["oné two"])
+            self.assertEqual("".join(self.ask(server.url, stream)), provider.SUMMARY)
+
+    def ask(self, url, stream):
+        """The pieces of the answer."""
+        request = urllib.request.Request(f"{url}/chat/completions", data=json.dumps({"stream": stream}).encode())
+        with urllib.request.urlopen(request, timeout=60) as response:
+            text = response.read().decode()
+        if not stream:
+            return [json.loads(text)["choices"][0]["message"]["content"]]
+        events = [line.removeprefix("data: ") for line in text.splitlines() if line]
+        self.assertEqual(events.pop(), "[DONE]")
+        deltas = [json.loads(event)["choices"][0]["delta"] for event in events]
+        return [delta["content"] for delta in deltas if delta]
+
+    def test_only_reads_that_the_user_lists_start_early(self):
+        way = ask.Ask("true", "native")
+        self.addCleanup(way.close)
+        way.ready(types.SimpleNamespace(name="bank", url="http://here", read_only=["get", "list"]))
+        home, _ = way.homes["bank"]
+        with open(os.path.join(home, "planwright", "planwright.toml"), "rb") as file:
+            self.assertEqual(tomllib.load(file)["tools"]["read_only"], ["bank.get", "bank.list"])
+        with open(os.path.join(home, "mcp.json")) as file:
+            self.assertFalse(json.load(file)["mcpServers"]["bank"]["trusted"])
+
+    def test_rows_count_the_tasks_that_all_modes_have_done(self):
+        one = {
+            "calls": 4, "done": True, "early": 3, "early_changes": 1, "error": None, "seconds": 1.25, "tokens": 40,
+            "tokens_at_the_first_call": 10, "tokens_of_rounds_with_calls": 20,
+        }  # fmt: skip
+
+        def task(**changed):
+            found = {}
+            for way, mode, *_ in page.STREAMED:
+                modes = found.setdefault(way, {"streamed": {}})["streamed"]
+                modes[mode] = {delay: {**one, **changed} for delay in page.DELAYS}
+            return {"ways": found}
+
+        unmeasured = {"ways": {way: {} for way in page.NAMES}}
+        tasks = {"own/a": task(), "own/b": task(), "own/c": task(done=False), "retail/1": unmeasured}
+        figures = page.Figures({"versions": {}, "tasks": tasks})
+        head, _, *rows = page.streamed_table(figures).splitlines()
+        self.assertEqual(head, "| seconds | computation, 2 tasks, 50 ms | computation, 2 tasks, 500 ms |")
+        self.assertEqual(rows[0], "| plan, JSON, written first | 2.5 | 2.5 |")
+        first = page.early_table(figures).splitlines()[2]
+        self.assertEqual(first, "| plan, JSON, written first | 80 | 8 | 50 % | 6 | 6 | 2 | 2 |")
 
 
 class Page(unittest.TestCase):

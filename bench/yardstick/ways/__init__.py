@@ -18,6 +18,8 @@ import threading
 import time
 import urllib.request
 
+from ways.provider import Round, Writing
+
 STARTING = "is still starting"
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -83,6 +85,13 @@ def needed(task):
 
 class Agent:
     """Pydantic AI, with direct calls or with code mode."""
+
+    # The settings of `CodeMode` by which calls start while the program is written.
+    EAGER = {
+        "whole": {},
+        "speculate": {"speculate": "declared"},
+        "streamed": {"eager": True, "speculate": "declared"},
+    }
 
     def __init__(self, mode, together=True, search=False):
         self.mode, self.together, self.search = mode, together, search
@@ -151,6 +160,29 @@ class Agent:
             result["seconds"], exchanges, result["error"], "\n".join(text for _, read in exchanges for text in read),
             [compact(definitions) for definitions in result["definitions"]], result["starting"],
         )  # fmt: skip
+
+    def ready(self, server):
+        """Waits until the process has imported its modules."""
+        self.definitions(server)
+
+    def texts(self, task):
+        """The arguments of the calls of code mode, as the model writes them."""
+        return [compact({"code": script}) for script in self.scripts(task)]
+
+    def stream(self, server, rounds, mode):
+        """The rounds of a task, whose programs are written token by token."""
+        programs = [json.loads("".join(pieces))["code"] for pieces in rounds]
+        self.begin(server, programs, pieces=rounds, eager=self.EAGER[mode], timed=True)
+        result = self.end()
+        if result is None:
+            raise SystemExit(f"{server.name}: the agent ended without a result")
+        done = [
+            Round(Writing(pieces, begin), end or result["ended"])
+            for pieces, (begin, end) in zip(rounds, result["written"], strict=False)
+        ]
+        done[-1].error = result["error"]
+        done[-1].output = "\n".join(text for one in result["exchanges"] for text in one["read"])
+        return done
 
     def kill(self, server, task, hold, ledger=False):
         with tempfile.TemporaryDirectory() as store:
@@ -331,13 +363,13 @@ class Plan:
     def scripts(self, task):
         return task.texts("plan", "json" if self.dialect == "native" else "lines")
 
-    def home(self, server, config):
+    def home(self, server, config, trusted=True):
         home = tempfile.mkdtemp(dir=self.folder)
         os.makedirs(os.path.join(home, "planwright"))
         with open(os.path.join(home, "planwright", "planwright.toml"), "w") as file:
             file.write(config)
         with open(os.path.join(home, "mcp.json"), "w") as file:
-            json.dump({"mcpServers": {server.name: {"url": server.url + "/mcp", "trusted": True}}}, file)
+            json.dump({"mcpServers": {server.name: {"url": server.url + "/mcp", "trusted": trusted}}}, file)
         environment = {
             **os.environ, "XDG_CONFIG_HOME": home, "XDG_DATA_HOME": home, "PLANWRIGHT_STORE": os.path.join(home, "store"),
         }  # fmt: skip

@@ -5,8 +5,9 @@ If the run is `timed`, the process first does one without a task, as one that ha
 The object: `mode` (`direct` or `monty`), `url` of the tool server, `server` (its name, the prefix of its tools), `rounds`
 (what the model writes, a list of calls a round), `search` (whether tools are hidden until the model has searched them),
 `approve` (names of tools that need an approval), `store` (a folder for `StepPersistence`), `calls` (a file in which the host
-records calls and their results), `resume` (continue the run that the store has), `wrapped` (tools whose values a program
-gets in an object with the field `result`, as their signatures say).
+records calls and their results), `pieces` (the tokens of each round, which the model then writes at its speed), `eager` (settings
+of `CodeMode` by which calls start while the program is written), `resume` (continue the run that the store has), `wrapped`
+(tools whose values a program gets in an object with the field `result`, as their signatures say).
 """
 
 import asyncio
@@ -21,9 +22,11 @@ from pydantic_ai import Agent, DeferredToolRequests, RunContext
 from pydantic_ai.capabilities import HandleDeferredToolCalls, ToolSearch
 from pydantic_ai.mcp import MCPToolset
 from pydantic_ai.messages import ModelResponse, RetryPromptPart, TextPart, ToolCallPart, ToolReturnPart
-from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 from pydantic_ai_harness import CodeMode, StepPersistence, _monty_exec
 from pydantic_ai_harness.step_persistence import FileStepStore, continue_run
+
+from provider import Writing
 
 PROMPT = "Do the task."
 DONE = "Done."
@@ -78,6 +81,47 @@ def is_code_error(part):
     return part.tool_name == "run_code" and str(part.content).startswith(
         ("Type error in code", "Runtime error", "Syntax error")
     )
+
+
+class Slow(Script):
+    """A model that takes its time to write. `asked` has the times of the requests."""
+
+    def __init__(self, rounds, pieces):
+        super().__init__(rounds)
+        self.pieces = pieces
+        self.asked, self.writings = [], []
+
+    def answer(self, messages, info):
+        """The answer and, if it calls a tool, its text as it is written."""
+        self.asked.append(time.monotonic())
+        response = self(messages, info)
+        if len(self.asked) > len(self.pieces) or isinstance(response.parts[0], TextPart):
+            return response, None
+        writing = Writing(self.pieces[len(self.asked) - 1])
+        self.writings.append(writing)
+        return response, writing
+
+    def times(self):
+        """For each round the time of its first token, and that of the next request."""
+        ends = [*self.asked[1:], None]
+        return [[writing.begin, end] for writing, end in zip(self.writings, ends, strict=False)]
+
+    async def whole(self, messages, info):
+        response, writing = self.answer(messages, info)
+        if writing:
+            await asyncio.sleep(writing.wait(len(writing.pieces)))
+        return response
+
+    async def stream(self, messages, info):
+        response, writing = self.answer(messages, info)
+        if writing is None:
+            yield DONE
+            return
+        call = response.parts[0]
+        yield {0: DeltaToolCall(name=call.tool_name, tool_call_id=call.tool_call_id)}
+        for number, piece in enumerate(writing.pieces, 1):
+            await asyncio.sleep(writing.wait(number))
+            yield {0: DeltaToolCall(json_args=piece)}
 
 
 class Ledger:
@@ -153,7 +197,7 @@ def best_match(context, queries, tools):
 
 
 async def carry_out(request):
-    script = Script(request["rounds"])
+    script = Slow(request["rounds"], request["pieces"]) if request.get("pieces") else Script(request["rounds"])
     starting = Starting()
     wrapped = request.get("wrapped", [])
     ledger = Ledger(request["calls"], request["url"]) if request.get("calls") else None
@@ -178,7 +222,7 @@ async def carry_out(request):
         toolset = toolset.defer_loading()
         capabilities.append(ToolSearch(strategy=best_match))
     if request["mode"] == "monty":
-        capabilities.append(CodeMode())
+        capabilities.append(CodeMode(**request.get("eager", {})))
 
         async def decide(context: RunContext, requests: DeferredToolRequests):
             # A person thinks; what can go on meanwhile goes on.
@@ -192,7 +236,8 @@ async def carry_out(request):
     if store:
         capabilities.append(StepPersistence(store=store))
     outputs = [str, DeferredToolRequests] if approve else str
-    agent = Agent(FunctionModel(script), capabilities=capabilities, toolsets=[toolset], output_type=outputs, retries=0)
+    model = FunctionModel(script.whole, stream_function=script.stream) if request.get("pieces") else FunctionModel(script)
+    agent = Agent(model, capabilities=capabilities, toolsets=[toolset], output_type=outputs, retries=0)
     history, doubtful = None, None
     if request.get("resume"):
         run = (await store.list_runs())[-1].run_id
@@ -214,6 +259,7 @@ async def carry_out(request):
         except Exception as failure:
             error = f"{type(failure).__name__}: {failure}"
         seconds = time.perf_counter() - begin
+        ended = time.monotonic()
     return {
         "seconds": seconds,
         "starting": starting.seconds,
@@ -223,6 +269,7 @@ async def carry_out(request):
         "ledger": doubtful,
         "asked": ledger.asked if ledger else 0,
         "waits": waits,
+        **({"written": script.times(), "ended": ended} if request.get("pieces") else {}),
     }
 
 
