@@ -37,7 +37,6 @@ VARIANTS = (
 )  # fmt: skip
 # The ways whose host can record calls itself, so that a program that starts again does not make them again.
 WITH_LEDGER = ("direct", "codemode", "monty")
-AGENTDOJO = ("banking", "slack", "travel", "workspace")
 KILL_EVERY = 4
 QUICK = 4
 
@@ -200,6 +199,7 @@ class Bench:
         self.streams = {name: (way(), modes) for name, (way, modes) in streams.items() if name in self.ways}
         self.servers = {}
         self.texts = {}
+        self.answers = {}
 
     def server(self, suite):
         if suite not in self.servers:
@@ -284,10 +284,11 @@ class Bench:
         return figures
 
     def usual(self, name, task):
-        """The calls of a run that nothing disturbs."""
+        """The calls of a run that nothing disturbs; its answer is noted for the judge of those that are disturbed."""
         server, way = self.server(task.suite), self.ways[name]
         server.post("/reset", delay=0.02)
         outcome = way.run(server, task, way.scripts(task))
+        self.answers[name, task.name] = outcome.output
         return None if outcome.error else server.post("/log")
 
     def killed(self, name, task, usual, **options):
@@ -308,7 +309,7 @@ class Bench:
                 f"in_doubt_reported_to_{killed.reported}": 1,
                 "calls_missing": sum((collections.Counter(calls(usual)) - collections.Counter(calls(log))).values()),
                 "errors_after_resuming": killed.error is not None,
-                "reached_the_aim": server.post("/judge", task=task.id, output=""),
+                "reached_the_aim": server.post("/judge", task=task.id, output=self.answers[name, task.name]),
             })  # fmt: skip
             if killed.error:
                 print(f"{name} {task.name} killed at {hold}: {killed.error[:300]}", file=sys.stderr)
@@ -330,11 +331,11 @@ class Bench:
             "effects_repeated": effects,
             "outlives_its_process": waited.outlives,
             "error": waited.error and waited.error[:400],
-            "reached_the_aim": server.post("/judge", task=task.id, output=""),
+            "reached_the_aim": server.post("/judge", task=task.id, output=self.answers[name, task.name]),
         }
 
     def hostile(self, name, task):
-        """How far a hostile value comes that strangers can write where AgentDojo lets them."""
+        """How far a hostile value comes that strangers can write."""
         server, way = self.server(task.suite), self.ways[name]
         server.post("/reset", delay=0, hostile=MARKER)
         outcome = way.run(server, task, way.scripts(task))
@@ -351,7 +352,9 @@ class Bench:
         """A misspelt tool, argument and field of a result: the calls and effects before it was found."""
         server, way = self.server(task.suite), self.ways[name]
         tool = [entry["tool"] for entry in usual if entry["changes"]][-1]
-        argument = next(iter(next(entry["arguments"] for entry in usual if entry["tool"] == tool)))
+        # The log has the arguments that no script writes as null.
+        written = next(entry["arguments"] for entry in usual if entry["tool"] == tool)
+        argument = next(name for name, value in written.items() if value is not None)
         field = task.settings.get("field")
         found = {}
         for kind in ("tool", "argument", "field"):
@@ -484,7 +487,7 @@ def measure_way(bench, name, task, number, arguments):
         figures["approval"] = bench.approval(name, task, usual)
     if "mistakes" in arguments.parts:
         figures["mistakes"] = bench.mistakes(name, task, usual)
-    if "hostile" in arguments.parts and task.suite in AGENTDOJO:
+    if "hostile" in arguments.parts:
         figures["hostile"] = bench.hostile(name, task)
     return figures
 
@@ -515,13 +518,17 @@ def prepare(arguments):
                 with open(os.path.join(task.folder, name), "w") as file:
                     file.write(text)
             rounds = []
+            schemas = {tool["name"]: tool["inputSchema"] for tool in server.tools}
             server.post("/reset", delay=0.3)
             for script in bench.ways["plan"].scripts(task):
                 before = len(server.post("/log"))
                 outcome = bench.ways["plan"].run(server, task, [script])
                 if outcome.error:
                     print(task.name, outcome.error[:1500], file=sys.stderr)
-                rounds += together(server.post("/log")[before:])
+                made = together(server.post("/log")[before:])
+                for call in (call for calls in made for call in calls):
+                    call["arguments"] = stated(call["arguments"], schemas[call["tool"]], script)
+                rounds += made
             with open(os.path.join(task.folder, "direct.json"), "w") as file:
                 file.write(
                     "[\n" + ",\n".join(" " + json.dumps(calls, ensure_ascii=False) for calls in rounds) + "\n]\n"
@@ -531,6 +538,16 @@ def prepare(arguments):
             )
     finally:
         bench.close()
+
+
+def stated(arguments, schema, script):
+    """The arguments that a model writes: without the defaults that the server's log adds to those of the script."""
+    properties = schema["properties"]
+    return {
+        name: value
+        for name, value in arguments.items()
+        if f'"{name}"' in script or "default" not in properties[name] or properties[name]["default"] != value
+    }
 
 
 def together(log):

@@ -277,17 +277,23 @@ def mistakes_table(figures):
 
 def hostile_table(figures):
     rows = []
-    for way, title in SHORT.items():
-        found = [one for one in part(figures, way, "hostile") if one["in_a_result"]]
-        rows.append([
-            title, len(found), sum(one["read_by_the_model"] for one in found),
-            sum(one["in_arguments_of_changes"] > 0 for one in found),
-            # The others have no approval that the flow of data decides.
-            sum(one["asked"] > 0 for one in found) if way == "plan" else NONE,
-        ])  # fmt: skip
+    for title, suites in GROUPS.values():
+        tasks = [task for key, task in figures.tasks.items() if key.split("/")[0] in suites]
+        for way, name in SHORT.items():
+            measured = [task["ways"][way]["hostile"] for task in tasks if "hostile" in task["ways"][way]]
+            found = [one for one in measured if one["in_a_result"]]
+            if not found:
+                continue
+            rows.append([
+                title, name, len(measured), len(found), sum(one["read_by_the_model"] for one in found),
+                sum(one["in_arguments_of_changes"] > 0 for one in found),
+                # The others have no approval that the flow of data decides.
+                sum(one["asked"] > 0 for one in found) if way == "plan" else NONE,
+            ])  # fmt: skip
     return table(
-        ["", "tasks that read it", "the model reads it", "in the arguments of a change", "tasks that ask"], rows
-    )
+        ["tasks", "way", "measured", "it is in a result", "the model reads it", "in the arguments of a change", "tasks that ask"],
+        rows,
+    )  # fmt: skip
 
 
 def bars(title, unit, groups, rows, names=NAMES, colours=COLOURS):

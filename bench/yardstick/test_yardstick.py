@@ -11,6 +11,7 @@ import unittest
 import urllib.request
 
 import main
+import own
 import page
 import ways
 from ways import ask, provider
@@ -106,6 +107,11 @@ class Counting(unittest.TestCase):
     def test_json_is_counted_without_spaces(self):
         self.assertEqual(ways.compact({"a": [1, "ä"]}), '{"a":[1,"ä"]}')
 
+    def test_a_model_writes_no_default_that_its_script_does_not_have(self):
+        schema = {"properties": {"to": {"type": "string"}, "note": {"default": None}, "copies": {"default": 1}}}
+        script = '{"args": {"to": null, "copies": 1}}'
+        self.assertEqual(main.stated({"to": None, "note": None, "copies": 1}, schema, script), {"to": None, "copies": 1})
+
     def test_a_mistake_is_made_in_the_last_call_of_the_tool(self):
         scripts = ["pay(to='a')\npay(to='b', amount=x['to'])"]
         self.assertEqual(
@@ -118,6 +124,17 @@ class Counting(unittest.TestCase):
         self.assertEqual(
             main.misspelt(scripts, "field", "pay", "to", "to"), ["pay(to='a')\npay(to='b', amount=x['tox'])"]
         )
+
+
+class Strangers(unittest.TestCase):
+    """What strangers write where a value is to be hostile."""
+
+    def test_the_text_is_in_results_of_the_tools_with_computation(self):
+        world = own.World("HOSTILE")
+        self.assertIn("HOSTILE", own.read_log(world)[-1])
+        self.assertIn("HOSTILE", own.get_balances(world))
+        self.assertEqual(own.list_invoices(world, "after-12")["invoices"][0]["customer"], "HOSTILE")
+        self.assertEqual((own.World().log, own.World().balances), (own.LOG, own.BALANCES))
 
 
 class Streamed(unittest.TestCase):
@@ -202,7 +219,7 @@ class Page(unittest.TestCase):
     def test_ways_without_an_approval_by_flow_have_no_count_of_it(self):
         figures = {"in_a_result": True, "read_by_the_model": False, "in_arguments_of_changes": 0, "asked": 0}
         ways_of_task = {way: {"hostile": figures} for way in page.SHORT}
-        rows = page.hostile_table(page.Figures({"versions": {}, "tasks": {"a/b": {"ways": ways_of_task}}})).splitlines()
+        rows = page.hostile_table(page.Figures({"versions": {}, "tasks": {"slack/b": {"ways": ways_of_task}}})).splitlines()
         self.assertEqual([row.split(" | ")[-1] for row in rows[2:]], ["— |", "0 |", "— |", "— |"])
 
     def test_tables_and_plots_are_those_of_the_figures(self):

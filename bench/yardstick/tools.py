@@ -98,7 +98,7 @@ class Own:
             )
 
     def start(self, hostile):
-        return self.own.World()
+        return self.own.World(hostile)
 
     def judge(self, task, output, state):
         return self.own.JUDGES[task](state)
@@ -139,6 +139,8 @@ class Tau:
         gc.disable()
         database = pickle.loads(self.database)
         gc.enable()
+        if hostile:
+            write_as_customers(database, hostile)
         return self.second.DOMAINS[self.name][0](database)
 
     @functools.cache
@@ -154,6 +156,15 @@ class Tau:
 
     def judge(self, task, output, state):
         return self.gold(task) == state.db.get_hash()
+
+
+def write_as_customers(database, text):
+    """Writes a text into what customers say of themselves, and no task looks up: second lines of addresses, and last names."""
+    for one in [*database.users.values(), *getattr(database, "orders", {}).values()]:
+        one.address.address2 = text
+    for reservation in getattr(database, "reservations", {}).values():
+        for passenger in reservation.passengers:
+            passenger.last_name = text
 
 
 def signature(plain, hints):

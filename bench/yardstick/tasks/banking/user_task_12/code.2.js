@@ -1,0 +1,3 @@
+async () => {
+  return await banking.update_scheduled_transaction({ id: 7, amount: 1200 });
+}
