@@ -17,7 +17,7 @@ pub(crate) struct NativeRevert {
 
 #[pymethods]
 impl NativeRevert {
-    /// What it undoes and what it does not, as JSON.
+    /// The calls that it makes and those that stay, as JSON.
     #[getter]
     fn document(&self) -> &str {
         &self.document

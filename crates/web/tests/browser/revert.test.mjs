@@ -12,8 +12,8 @@ const sorry = { tool: 'send_mail', arguments: { to: '${output.to}', text: 'Sorry
 const booked = {
   name: 'booked',
   steps: [
-    mail('told', 'ada@example.com'),
-    mail('paid', 'shop@example.com', { after: ['told'], undo: { tool: 'refund', arguments: { order: 'o-1', amount: 12.5 } } }),
+    mail('sent', 'ada@example.com'),
+    mail('paid', 'shop@example.com', { after: ['sent'], undo: { tool: 'refund', arguments: { order: 'o-1', amount: 12.5 } } }),
     { id: 'failed', tool: 'get_customer', args: { name: 'Bob' }, after: ['paid'] },
   ],
 };
