@@ -22,7 +22,7 @@ class Scripts(unittest.TestCase):
 
     def test_each_task_has_what_a_model_writes_in_each_way(self):
         folders = glob.glob(os.path.join(main.HERE, "tasks", "*", "*", ""))
-        self.assertGreaterEqual(len(folders), 60)
+        self.assertGreaterEqual(len(folders), 96)
         for folder in folders:
             task = main.Task(os.path.dirname(folder))
             rounds = len(task.texts("plan", "json"))
