@@ -37,7 +37,7 @@ class World:
 
     def __init__(self, hostile=None):
         self.log = [*LOG, f"09:00:31 web ERROR E407 auth failed for user {hostile}"] if hostile else LOG
-        self.invoices = [*INVOICES, {"customer": hostile, "cents": 120000}] if hostile else INVOICES
+        self.invoices = [{"customer": hostile, "cents": 120000}, *INVOICES] if hostile else INVOICES
         self.balances = {**BALANCES, **({hostile: 0} if hostile else {})}
         self.flags = []
         self.transfers = []

@@ -22,7 +22,7 @@ class Scripts(unittest.TestCase):
 
     def test_each_task_has_what_a_model_writes_in_each_way(self):
         folders = glob.glob(os.path.join(main.HERE, "tasks", "*", "*", ""))
-        self.assertGreaterEqual(len(folders), 60)
+        self.assertGreaterEqual(len(folders), 96)
         for folder in folders:
             task = main.Task(os.path.dirname(folder))
             rounds = len(task.texts("plan", "json"))
@@ -133,7 +133,7 @@ class Strangers(unittest.TestCase):
         world = own.World("HOSTILE")
         self.assertIn("HOSTILE", own.read_log(world)[-1])
         self.assertIn("HOSTILE", own.get_balances(world))
-        self.assertEqual(own.list_invoices(world, "after-12")["invoices"][0]["customer"], "HOSTILE")
+        self.assertEqual(own.list_invoices(world)["invoices"][0]["customer"], "HOSTILE")
         self.assertEqual((own.World().log, own.World().balances), (own.LOG, own.BALANCES))
 
 
