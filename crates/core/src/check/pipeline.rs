@@ -8,8 +8,8 @@ use super::context::{CheckContext, Policy};
 use super::dependencies::DependencyFinder;
 use super::passes::path_texts::PathTextPass;
 use super::passes::{
-    arguments, cycles, inputs, names, order, policy, positional, references, slot_schemas, slots,
-    undo,
+    arguments, cycles, inputs, names, order, policy, positional, references, seen, slot_schemas,
+    slots, undo,
 };
 use super::reporter::{DiagnosticBatch, Reporter};
 use super::resolved_plan::{
@@ -176,6 +176,7 @@ pub(super) fn check_plan(
         FlowAnalysis::new(&data, context_of_flow)
     });
     let types = TypeInference::new(&resolved);
+    let learned = TypeInference::learned(&resolved);
     names::check(&resolved, &mut reporter);
     cycles::check(&resolved, &mut reporter);
     order::check(&resolved, &mut reporter);
@@ -184,6 +185,9 @@ pub(super) fn check_plan(
     let check_use = |usage: ReferenceUse<'_>, reporter: &mut Reporter<'_>| {
         references::check(&resolved, &types, usage, reporter);
         references::check_expressions(&types, usage, reporter);
+        if let Some(learned) = &learned {
+            seen::check_computed((&types, learned), &resolved, usage, reporter);
+        }
         policy::check_length(&resolved, usage, reporter);
     };
     path_texts.check_output(&mut reporter);
@@ -237,7 +241,7 @@ pub(super) fn check_plan(
     } else {
         types.plan_output_type()
     };
-    drop(types);
+    drop((types, learned));
     for (step, tool) in undos {
         if let Some(step) = data.steps.get_mut(step as usize) {
             step.undo = Some(tool);

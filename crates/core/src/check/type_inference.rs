@@ -47,6 +47,8 @@ pub(super) struct TypeInference<'a> {
     expressions: RefCell<HashMap<*const Reference, Type, Hashing>>,
     /// The step whose `for_each` list is being inferred. The list cannot refer to its own items.
     inferring_list: Cell<Option<u32>>,
+    /// True if a tool without an output schema gives what its answers so far were like.
+    learns: bool,
 }
 
 /// The target of a read.
@@ -74,7 +76,19 @@ impl<'a> TypeInference<'a> {
                 Hashing::default(),
             )),
             inferring_list: Cell::new(None),
+            learns: false,
         }
+    }
+
+    /// Returns the types by the answers so far of tools that declare no output; `None` if there are no such answers.
+    pub(super) fn learned(resolved: &'a ResolvedPlan<'a>) -> Option<Self> {
+        let mut steps = resolved.steps();
+        steps
+            .any(|(index, _)| seen_type(resolved, index).is_some())
+            .then(|| Self {
+                learns: true,
+                ..Self::new(resolved)
+            })
     }
 
     /// Returns the type of a step's output as other steps see it.
@@ -325,10 +339,19 @@ impl<'a> TypeInference<'a> {
         // The value may refer to its own step; the cycle pass reports that.
         store(&self.rounds, index, Type::Any);
         let shape = match &step.action {
-            Action::Tool(_) => self
-                .resolved
-                .tool(index)
-                .map_or(Type::Any, |tool| tool.output.structure().clone()),
+            Action::Tool(_) => {
+                let seen = self
+                    .learns
+                    .then(|| seen_type(self.resolved, index))
+                    .flatten();
+                seen.map_or_else(
+                    || {
+                        let tool = self.resolved.tool(index);
+                        tool.map_or(Type::Any, |tool| tool.output.structure().clone())
+                    },
+                    |(_, answer)| answer,
+                )
+            }
             Action::Value(node) => {
                 let shape = self.node_type(node, Some(index));
                 // Values may repeat each other, so a type can grow exponentially with the number of steps.
@@ -430,6 +453,17 @@ fn clear(types: &RefCell<Vec<Option<Type>>>, index: u32) {
     if let Some(known) = types.borrow_mut().get_mut(index as usize) {
         *known = None;
     }
+}
+
+/// Returns the number of answers that the tool of the step `index` gave so far, and their type; `None` if the tool declares its output.
+pub(super) fn seen_type(resolved: &ResolvedPlan<'_>, index: u32) -> Option<(u64, Type)> {
+    let (step, tool) = (resolved.step(index)?, resolved.tool(index)?);
+    let seen = tool.seen.as_deref().filter(|seen| seen.calls > 0)?;
+    // The output of a failed step may be another value.
+    let is_known = matches!(step.action, Action::Tool(_))
+        && tool.output.is_any()
+        && !matches!(step.on_error, OnError::Output(_));
+    is_known.then(|| (seen.calls, seen.answer_type()))
 }
 
 /// Returns the type of objects with these fields and no others.

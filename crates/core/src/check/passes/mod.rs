@@ -10,7 +10,7 @@ pub(super) mod path_texts;
 pub(super) mod policy;
 pub(super) mod positional;
 pub(super) mod references;
-mod seen;
+pub(super) mod seen;
 pub(super) mod slot_schemas;
 pub(super) mod slots;
 pub(super) mod undo;

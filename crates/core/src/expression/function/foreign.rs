@@ -17,7 +17,6 @@ static NAMES: &[(&str, &str)] = &[
     ("float", "double"),
     ("floor", "math.floor"),
     ("fromjson", "json"),
-    ("includes", "contains"),
     ("len", "size"),
     ("length", "size"),
     ("loads", "json"),
@@ -57,6 +56,7 @@ const ADDED: &str = "`list + [item]`";
 const FIELDS: &str = "the fields one by one, as `{'a': x.a, 'b': y.b}`";
 const NOW: &str = "`now()`, the time of the run";
 const EMPTY: &str = "`size(value) == 0`";
+const REPLACED: &str = "`text.replace('a', 'b')`, which replaces a text and no pattern";
 const TEXT: &str = "`'text ' + string(value)`";
 
 /// Names of functions in other languages, in lower case, with the form that has their effect here.
@@ -95,6 +95,7 @@ static FORMS: &[(&str, &str)] = &[
     ("ifelse", CHOICE),
     ("ifnull", DEFAULT),
     ("iif", CHOICE),
+    ("includes", "`item in list`, or `text.contains(part)`"),
     ("isempty", EMPTY),
     ("isnull", "`value == null`"),
     ("isoformat", "the time itself: it is a text in RFC 3339"),
@@ -111,6 +112,7 @@ static FORMS: &[(&str, &str)] = &[
     ("math.ceiling", "`math.ceil(x)`"),
     ("math.max", "`max(a, b)`"),
     ("math.min", "`min(a, b)`"),
+    ("math.pow", "the product, as in `x * x`"),
     ("math.sum", "`sum(list)`"),
     ("merge", FIELDS),
     ("number.parsefloat", "`double(text)`"),
@@ -125,16 +127,20 @@ static FORMS: &[(&str, &str)] = &[
         "object.values",
         "`object.values()`, with the value before the dot",
     ),
+    ("pow", "the product, as in `x * x`"),
     ("push", ADDED),
     ("re.findall", ALL_MATCHES),
     ("re.match", FIRST_MATCH),
     ("re.search", FIRST_MATCH),
     ("re.split", "`text.split(',')`"),
-    ("re.sub", "`text.replace('a', 'b')`"),
+    ("re.sub", REPLACED),
     ("reduce", "`list.sum()`, `list.max()` or `list.join(', ')`"),
     ("regex.find", FIRST_MATCH),
     ("regex.findall", ALL_MATCHES),
     ("regex.match", "`text.matches('pattern')`"),
+    ("regex.replace", REPLACED),
+    ("regex.split", "`text.split(',')`"),
+    ("regex.sub", REPLACED),
     ("search", FIRST_MATCH),
     ("sorted", "`list.sort()`, or `list.sortBy(x, x.key)`"),
     ("statistics.mean", "`avg(list)`"),
@@ -192,6 +198,19 @@ pub(in crate::expression) fn foreign_form(name: &str) -> Option<String> {
         let found = table.iter().find(|(elsewhere, _)| *elsewhere == lower);
         found.map(|(_, here)| *here)
     };
+    let known = lower.strip_prefix("math.").unwrap_or(&lower);
+    if [
+        "cbrt", "cos", "exp", "log", "log10", "log2", "random", "sin", "sqrt", "tan",
+    ]
+    .contains(&known)
+    {
+        return Some(
+            "an expression has no roots, logarithms, angles and random numbers".to_owned(),
+        );
+    }
+    if ["title", "titlecase"].contains(&known) {
+        return Some("an expression has no function for the first letters of words".to_owned());
+    }
     // Names of other languages are seldom similar to ours.
     let same = named(NAMES).map(|here| format!("did you mean `{here}`?"));
     same.or_else(|| named(FORMS).map(|here| format!("write {here}")))
@@ -244,6 +263,10 @@ pub(in crate::expression) fn foreign_text(text: &str) -> Option<&'static str> {
             "write `list.map(x, x.field)`: the name of the item, and then an expression",
         ),
         ("$", "leave out the `$`"),
+        (
+            "/*",
+            "leave out the comment, or write `//` on a line of its own",
+        ),
         ("/", "a pattern is a text, as in `text.matches('^a')`"),
         (
             ".",
@@ -254,7 +277,10 @@ pub(in crate::expression) fn foreign_text(text: &str) -> Option<&'static str> {
     static WORDS: &[(&str, &str)] = &[
         ("and", "write `&&`"),
         ("else", "write `condition ? value : otherwise`"),
-        ("for", "write `list.filter(x, x.ok).map(x, x.field)`"),
+        (
+            "for",
+            "write `list.filter(x, x.ok).map(x, x.field)`, and `list.map(x, {'key': x.a, 'value': x.b})` for pairs",
+        ),
         ("if", "write `condition ? value : otherwise`"),
         ("is", "write `==`, as in `value == null`"),
         (

@@ -79,6 +79,76 @@ pub fn time_form(text: &str) -> Option<String> {
     (form != text.trim()).then_some(form)
 }
 
+/// Returns the hint for the text of `date(…)` or `duration(…)`, the call of `function`, that is neither.
+pub(in crate::expression) fn constant_form(function: &str, text: &str) -> String {
+    let (form, general) = match function {
+        "duration" => (
+            short_duration(text),
+            "a duration is written like `1h30m` or `7d`",
+        ),
+        _ => (
+            iso_date(text),
+            "a date is written like `2025-10-06` or `2025-10-06T08:30:00Z`",
+        ),
+    };
+    form.map_or_else(
+        || general.to_owned(),
+        |form| format!("write `{function}('{form}')`"),
+    )
+}
+
+/// Returns the duration `7d` for `7 days`, and `1h30m` for `PT1H30M`.
+fn short_duration(text: &str) -> Option<String> {
+    let lower = text.trim().to_lowercase();
+    let is_iso = lower.starts_with('p') && lower.len() > 2;
+    let mut rest = lower.strip_prefix('p').filter(|_| is_iso).unwrap_or(&lower);
+    // Months of ISO 8601 have the letter of minutes, and no exact length.
+    let (date, time) = rest.split_once('t').unwrap_or((rest, ""));
+    let joined = [date, time].concat();
+    if is_iso {
+        if date.contains(['m', 'y']) {
+            return None;
+        }
+        rest = &joined;
+    }
+    let mut short = String::new();
+    while !rest.is_empty() {
+        let end = rest.find(|sign: char| !sign.is_ascii_digit())?;
+        let count: i64 = rest.get(..end)?.parse().ok()?;
+        let unit = rest.get(end..)?.trim_start();
+        let end = unit
+            .find(|sign: char| !sign.is_alphabetic())
+            .unwrap_or(unit.len());
+        let (unit, after) = unit.split_at_checked(end)?;
+        let (_, letter, factor) = UNITS.iter().find(|(words, ..)| words.contains(&unit))?;
+        short += &format!("{}{letter}", count.checked_mul(*factor)?);
+        rest = after.trim_start_matches([' ', ',']);
+        rest = rest.strip_prefix("and ").unwrap_or(rest);
+    }
+    (!short.is_empty()).then_some(short)
+}
+
+/// Returns the date `2025-10-06` for `06.10.2025` and `2025/10/6`.
+fn iso_date(text: &str) -> Option<String> {
+    let parts = |sign: char| {
+        let parts: Vec<u32> = text
+            .trim()
+            .split(sign)
+            .map(|part| part.parse().ok())
+            .collect::<Option<_>>()?;
+        <[u32; 3]>::try_from(parts).ok()
+    };
+    let (year, month, day) = match (parts('.'), parts('/'), parts('-')) {
+        (Some([day, month, year @ 1000..=9999]), ..) => (year, month, day),
+        (Some([year @ 1000..=9999, month, day]), ..)
+        | (_, Some([year @ 1000..=9999, month, day]), _)
+        | (_, _, Some([year @ 1000..=9999, month, day])) => (year, month, day),
+        _ => return None,
+    };
+    let exists = (1..=12).contains(&month) && (1..=31).contains(&day);
+    exists.then(|| format!("{year}-{month:02}-{day:02}"))
+}
+
 /// Splits a format off the lower-case text of `written`: `.strftime('%Y')`, `.date()`, `| date: "%Y"`.
 fn split_format<'t>(lower: &'t str, written: &str) -> (&'t str, Option<String>) {
     for ending in [".date()", ".date", ".todate()", ".toisodate()"] {

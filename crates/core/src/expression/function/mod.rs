@@ -15,6 +15,7 @@ mod usage;
 
 pub(crate) use foreign::foreign_word;
 pub(super) use foreign::{advice, foreign_call, foreign_form, foreign_text};
+pub(super) use foreign_time::constant_form;
 pub use foreign_time::time_form;
 pub(super) use list::{group_by, sort_by};
 pub(crate) use search::Search;

@@ -54,6 +54,30 @@ impl<'t> Parser<'t> {
         (form.chars().count() <= MAX_SHOWN).then_some(form)
     }
 
+    /// Rejects `//` on the line of the operand before the cursor: it is an operator in Python, and a comment in CEL.
+    #[inline]
+    pub(super) fn reject_floor_division(&self) -> Result<(), ExpressionError> {
+        // Most operands end before another sign.
+        let next = self.cursor.text.as_bytes().get(self.cursor.at);
+        if !next.is_some_and(|next| matches!(next, b' ' | b'\t' | b'/')) {
+            return Ok(());
+        }
+        let rest = self.cursor.rest();
+        let sign = rest.trim_start_matches([' ', '\t']);
+        if !sign.starts_with("//") {
+            return Ok(());
+        }
+        let at = self.cursor.at + rest.len() - sign.len();
+        let help = "write `math.floor(double(a) / b)` for the quotient rounded down; a comment stands on a line of its own";
+        Err(ExpressionError::new("`//` is not an operator", at).help(help))
+    }
+
+    /// Returns the error about `/*`.
+    pub(super) fn block_comment(&self) -> ExpressionError {
+        let error = ExpressionError::new("`/*` is not an operator", self.cursor.at);
+        error.or_help(function::foreign_text("/*").map(str::to_owned))
+    }
+
     /// Returns the error about `=>`.
     pub(super) fn arrow(&self) -> ExpressionError {
         let error = ExpressionError::new("`=>` is not an operator", self.cursor.at);
@@ -103,7 +127,12 @@ impl<'t> Parser<'t> {
             let filter = condition.map(|condition| format!(".filter({variable}, {condition})"));
             let filter = filter.unwrap_or_default();
             let map = format!(".map({variable}, {value})");
-            let map = if value == variable { "" } else { &map };
+            // A loop over an object goes over its keys, also without a condition.
+            let map = if value == variable && !filter.is_empty() {
+                ""
+            } else {
+                &map
+            };
             shown(format!("{list}{filter}{map}"))
         };
         Some(error.or_help(exact().or(general)))

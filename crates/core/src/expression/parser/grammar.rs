@@ -307,6 +307,7 @@ impl Parser<'_> {
             [b'+', ..] => ("+", BinaryOperator::Add),
             [b'-', ..] => ("-", BinaryOperator::Subtract),
             [b'*', ..] => ("*", BinaryOperator::Multiply),
+            [b'/', b'*', ..] => return Err(self.block_comment()),
             [b'/', ..] => ("/", BinaryOperator::Divide),
             [b'%', ..] => ("%", BinaryOperator::Remainder),
             // `in` must be a whole word: `index` begins with it as well.

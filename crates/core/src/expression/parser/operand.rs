@@ -34,7 +34,9 @@ impl Parser<'_> {
             }
             _ => self.named()?,
         };
-        self.accessors(tree).map(without_brackets)
+        let tree = self.accessors(tree).map(without_brackets)?;
+        self.reject_floor_division()?;
+        Ok(tree)
     }
 
     fn list(&mut self) -> Result<Tree, ExpressionError> {

@@ -163,8 +163,11 @@ pub(super) fn global_call(
         (function.name, arguments.as_slice())
     {
         let mut budget = EvaluationBudget::new(&EvaluationLimits::default());
-        (function.run)(std::slice::from_ref(value), &mut budget)
-            .map_err(|error| ExpressionError::new(error.to_string(), at))?;
+        (function.run)(std::slice::from_ref(value), &mut budget).map_err(|error| {
+            let text = value.as_text().unwrap_or_default();
+            let help = function::constant_form(function.name, text);
+            ExpressionError::new(error.to_string(), at).help(help)
+        })?;
     }
     Ok(Tree::Call(function, arguments))
 }

@@ -111,6 +111,50 @@ fn functions() {
 }
 
 #[test]
+fn functions_without_a_namesake() {
+    let none = "an expression has no roots, logarithms, angles and random numbers";
+    check("sqrt(4)", "there is no function `sqrt`", none);
+    check("Math.sqrt(4)", "there is no function `Math.sqrt`", none);
+    check(
+        "pow(2, 3)",
+        "there is no function `pow`",
+        "write the product, as in `x * x`",
+    );
+    check(
+        "x.includes(3)",
+        "there is no method `includes`",
+        "write `item in list`, or `text.contains(part)`",
+    );
+    check(
+        "regex.replace(x, 'a', 'b')",
+        "there is no function `regex.replace`",
+        "write `text.replace('a', 'b')`, which replaces a text and no pattern",
+    );
+}
+
+#[test]
+fn constant_times_and_durations() {
+    let check = |text: &str, help: Option<&str>| {
+        let error = parse_form(text).unwrap_err();
+        assert_eq!(error.help.as_deref(), help, "{text}");
+    };
+    check("duration('7 days')", Some("write `duration('7d')`"));
+    check("duration('1 week')", Some("write `duration('7d')`"));
+    check("duration('P1D')", Some("write `duration('1d')`"));
+    check("duration('PT1H30M')", Some("write `duration('1h30m')`"));
+    check(
+        "duration('soon')",
+        Some("a duration is written like `1h30m` or `7d`"),
+    );
+    check("date('06.10.2025')", Some("write `date('2025-10-06')`"));
+    check("date('2025/10/06')", Some("write `date('2025-10-06')`"));
+    check(
+        "date('yesterday')",
+        Some("a date is written like `2025-10-06` or `2025-10-06T08:30:00Z`"),
+    );
+}
+
+#[test]
 fn steps_may_have_the_names_of_modules() {
     for text in [
         "json.items",
@@ -155,6 +199,12 @@ fn arrows_and_comprehensions() {
         "`for` is not an operator",
         "write `y.filter(x, x > 1)`",
     );
+    // The keys of an object.
+    check(
+        "[x for x in y]",
+        "`for` is not an operator",
+        "write `y.map(x, x)`",
+    );
     let keys = "a loop over an object goes over its keys: write `object.map(k, …)`, and `object[k]` for the value";
     check(
         "x.map(k, v, {'k': k, 'v': v})",
@@ -198,6 +248,24 @@ fn operators() {
         "expected `)`, found `i`",
         "write `condition ? value : otherwise`",
     );
+    let floor = "write `math.floor(double(a) / b)` for the quotient rounded down; a comment stands on a line of its own";
+    for text in [
+        "7 // 2",
+        "a.x //2",
+        "(a - 7)// b",
+        "f(a // 2)",
+        "a.x // the name",
+        "'a' // b",
+    ] {
+        let text = text.replace("f(", "string(");
+        check(&text, "`//` is not an operator", floor);
+    }
+    let comment = "leave out the comment, or write `//` on a line of its own";
+    check("a.x /* b */ + 1", "`/*` is not an operator", comment);
+    check("/* b */ a.x", "expected a value, found `/`", comment);
+    for text in ["// b\na.x", "a.x\n// b\n+ 1", "a.x + // b\n1"] {
+        assert!(parse_form(text).is_ok(), "{text}");
+    }
     check("x | length", "`|` is not an operator", "write `x.size()`");
     check(
         "x.a | upper",

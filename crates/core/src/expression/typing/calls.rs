@@ -20,6 +20,8 @@ impl<'a> Typing<'a, '_> {
         trees: impl IntoIterator<Item = Option<&'a Tree>>,
     ) -> Type {
         let last = function.parameters.last();
+        let trees: Vec<Option<&Tree>> = trees.into_iter().collect();
+        let pattern = trees.get(1).copied().flatten();
         for (position, (shape, tree)) in types.iter().zip(trees).enumerate() {
             let Some(&parameter) = function.parameters.get(position).or(last) else {
                 continue;
@@ -43,6 +45,7 @@ impl<'a> Typing<'a, '_> {
             self.report_operation(message, help);
             break;
         }
+        self.check_pattern(function, pattern);
         (function.result)(types)
     }
 
@@ -128,7 +131,9 @@ impl<'a> Typing<'a, '_> {
 
     /// Infers the part of a value of type `whole` that `index` selects.
     pub(super) fn item(&mut self, whole: &Type, index: &'a Tree) -> Type {
+        let before = std::mem::replace(&mut self.takes_whole, true);
         let selector = self.type_of(index);
+        self.takes_whole = before;
         let (selected, kinds) = (Kinds::of(&selector), Kinds::of(whole));
         if !selected.meets(Kinds::TEXT.or(Kinds::NUMBER)) {
             let message = format!("{selector} cannot be an index");

@@ -26,6 +26,8 @@ pub(crate) struct TypeError {
 pub(crate) enum TypeErrorKind {
     /// An operation does not apply to its operands; one lower-case clause says why.
     Operation(String),
+    /// An operation has a value, but seldom the intended one; the clause that follows the expression says why.
+    Doubtful(String),
     /// A comparison has the same result for all values.
     Constant(ConstantComparison),
     /// A path exists in no value of the type.

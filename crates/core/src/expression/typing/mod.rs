@@ -5,6 +5,7 @@
 
 mod calls;
 mod comparisons;
+mod doubtful;
 mod error;
 
 use std::fmt;
@@ -143,6 +144,8 @@ struct Typing<'a, 'f> {
     around: Surroundings,
     /// True if the type may have more parts than those of the bindings.
     has_grown: bool,
+    /// True in a part whose value is a whole number by intention, such as an index.
+    takes_whole: bool,
 }
 
 impl<'a, 'f> Typing<'a, 'f> {
@@ -160,6 +163,7 @@ impl<'a, 'f> Typing<'a, 'f> {
             locals: Vec::new(),
             around,
             has_grown: false,
+            takes_whole: false,
         }
     }
 
@@ -230,8 +234,11 @@ impl<'a, 'f> Typing<'a, 'f> {
             }
             Tree::Access(base, accessors) => self.access(base, accessors),
             Tree::Call(function, arguments) => {
+                let before = self.takes_whole;
+                self.takes_whole |= doubtful::takes_whole(function);
                 let types = arguments.iter().map(|argument| self.type_of(argument));
                 let types: Vec<Type> = types.collect();
+                self.takes_whole = before;
                 self.call(function, &types, arguments.iter().map(Some))
             }
             Tree::Has(path) => {
@@ -368,6 +375,9 @@ impl<'a, 'f> Typing<'a, 'f> {
             self.report_operation(message, help);
         } else if self.errors.is_some() {
             self.check_comparison(operator, [left, right], trees);
+            if operator == Operator::Divide {
+                self.check_quotient(left, right);
+            }
         }
         result
     }
@@ -392,7 +402,10 @@ impl<'a, 'f> Typing<'a, 'f> {
                 Accessor::Call(function, arguments) => {
                     let mut types = Vec::with_capacity(arguments.len() + 1);
                     types.push(shape);
+                    let outside = self.takes_whole;
+                    self.takes_whole |= doubtful::takes_whole(function);
                     types.extend(arguments.iter().map(|argument| self.type_of(argument)));
+                    self.takes_whole = outside;
                     let receiver = before.is_empty().then_some(base);
                     let trees = [receiver].into_iter().chain(arguments.iter().map(Some));
                     self.call(function, &types, trees)

@@ -52,6 +52,16 @@ pub(super) const DEVIATIONS: &[Deviation] = &[
         },
     },
     Deviation {
+        reason: "`//` behind a value is the division of Python more often than a comment",
+        cases: &[
+            ("'a' // comment", "malformed", "\"a\""),
+            ("1 // a \n + 2", "malformed", "3"),
+            ("7 // 2", "malformed", "7"),
+            ("l // c \n .size()", "malformed", "3"),
+        ],
+        explains: |text, ours, _| text.contains("//") && ours.is_err(),
+    },
+    Deviation {
         reason: "whole numbers go up to the largest that 64 bits hold, as they may come from a tool",
         cases: &[
             ("9223372036854775807 + 1", "9223372036854775808", "failed"),

@@ -157,7 +157,7 @@ impl Writer<'_> {
                     sign => self.write(kind_of(sign).unwrap_or(kind), depth - 1),
                 },
                 ' ' => {
-                    let space = self.choices.one_of(&[" ", " ", " ", "\n", " // why\n\t"]);
+                    let space = self.choices.one_of(&[" ", " ", " ", "\n", "\n// why\n\t"]);
                     self.text.push_str(space);
                 }
                 letter => {

@@ -133,6 +133,23 @@ impl ReadPass<'_> {
         })
     }
 
+    /// The hint for the second variable of a loop, `map(k, v, …)`, which is a condition here.
+    pub(super) fn second_variable_advice(&self, word: &str) -> Option<String> {
+        let text = self.text();
+        let (before, _) = text.split_once(&format!(", {word}, "))?;
+        let (list, first) = before.rsplit_once('(')?;
+        let (_, name) = list.rsplit_once('.')?;
+        let is_word = |text: &str| {
+            text.chars()
+                .all(|sign| sign.is_alphanumeric() || sign == '_')
+        };
+        (is_word(first) && is_word(name) && self.read.path.is_empty()).then(|| {
+            format!(
+                "a loop has one variable, the item of a list or the key of an object: write `{name}({first}, …)`, and `object[{first}]` for the value of a key"
+            )
+        })
+    }
+
     /// The hint for a field between the step and its output, such as other systems use.
     pub(super) fn output_advice(&self, path: &[Segment], matched: usize) -> Option<String> {
         let (Segment::Key(word), rest) = path.split_first()? else {

@@ -83,7 +83,9 @@ impl ReadPass<'_> {
                     self.text()
                 ),
             );
-            diagnostic.help = time_advice(&self.text())
+            diagnostic.help = self
+                .second_variable_advice(id.as_str())
+                .or_else(|| time_advice(&self.text()))
                 .or_else(|| self.root_advice(id.as_str()))
                 .or_else(|| self.input_advice(id.as_str()))
                 .or_else(|| self.neighbour_advice(id.as_str()))
@@ -471,7 +473,7 @@ pub(in crate::check) fn check_conditions(
     }
 }
 
-fn has_expressions(form: &Form) -> bool {
+pub(super) fn has_expressions(form: &Form) -> bool {
     match form {
         Form::First(alternatives) => alternatives
             .iter()
@@ -508,6 +510,9 @@ fn report(problem: TypeError, meant: &str, usage: &ReferenceUse<'_>, reporter: &
             Code::WrongOperandType,
             format!("`{text}` cannot be computed: {reason}"),
         ),
+        TypeErrorKind::Doubtful(reason) => {
+            diagnostic(Code::WrongOperandType, format!("`{text}` {reason}"))
+        }
         TypeErrorKind::Constant(comparison) => {
             let message = format!("`{text}` {}", comparison.reason);
             let mut diagnostic = diagnostic(Code::WrongOperandType, message);

@@ -1,0 +1,128 @@
+//! Operations that have a value, but seldom the intended one.
+
+use super::Typing;
+use super::error::{TypeError, TypeErrorKind};
+use crate::expression::function::BuiltinFunction;
+use crate::expression::operator::whole;
+use crate::expression::tree::Tree;
+use crate::schema::Type;
+use crate::{Severity, Value};
+
+/// Parts of the patterns of other languages, the longest of those with the same beginning first, and those of this one.
+const PATTERN_PARTS: [(&str, &str); 15] = [
+    ("YYYY", "%Y"),
+    ("yyyy", "%Y"),
+    ("YY", "%y"),
+    ("yy", "%y"),
+    ("MMMM", "%B"),
+    ("MMM", "%b"),
+    ("MM", "%m"),
+    ("DD", "%d"),
+    ("dd", "%d"),
+    ("HH", "%H"),
+    ("hh", "%I"),
+    ("mm", "%M"),
+    ("ss", "%S"),
+    ("dddd", "%A"),
+    ("EEEE", "%A"),
+];
+
+/// Returns true if an argument of `function` is a whole number by intention.
+pub(super) fn takes_whole(function: &BuiltinFunction) -> bool {
+    matches!(
+        function.name,
+        "charAt"
+            | "int"
+            | "lists.range"
+            | "math.floor"
+            | "math.trunc"
+            | "slice"
+            | "substring"
+            | "uint"
+    )
+}
+
+impl Typing<'_, '_> {
+    /// Reports the quotient of two whole numbers, which has no fraction here, unless a whole number is intended.
+    pub(super) fn check_quotient(&mut self, left: &Type, right: &Type) {
+        let is_exact = match (literal(left), literal(right)) {
+            (Some(left), Some(right)) => right != 0 && left % right == 0,
+            (_, Some(right)) => right.abs() == 1,
+            _ => false,
+        };
+        if self.takes_whole || is_exact || !is_integer(left) || !is_integer(right) {
+            return;
+        }
+        let help = "`double(a) / b` keeps the fraction, `int(a / b)` says that the whole number is intended";
+        self.report_doubtful("divides whole numbers, which drops the fraction", help);
+    }
+
+    /// Reports a pattern for a time that has no conversion, so that it would be the result.
+    pub(super) fn check_pattern(&mut self, function: &BuiltinFunction, pattern: Option<&Tree>) {
+        if self.errors.is_none() || function.name != "format" {
+            return;
+        }
+        let Some(Tree::Literal(Value::Text(pattern))) = pattern else {
+            return;
+        };
+        if pattern.contains('%') {
+            return;
+        }
+        let help = match conversions(pattern) {
+            Some(conversions) => format!("write the pattern as `{conversions}`"),
+            None => "the parts of a pattern begin with `%`, as in `%Y-%m-%d`".to_owned(),
+        };
+        let reason = format!("gives the text `{pattern}` for each time, as the pattern has no `%`");
+        self.report_doubtful(&reason, &help);
+    }
+
+    fn report_doubtful(&mut self, reason: &str, help: &str) {
+        self.report(TypeError {
+            severity: Severity::Warning,
+            kind: TypeErrorKind::Doubtful(reason.to_owned()),
+            help: Some(help.to_owned()),
+        });
+    }
+}
+
+/// Returns the whole number that is the only value of `shape`.
+fn literal(shape: &Type) -> Option<i128> {
+    match shape {
+        Type::Literal(Value::Number(number)) => whole(number),
+        _ => None,
+    }
+}
+
+/// Returns true if all values of `shape` are whole numbers.
+fn is_integer(shape: &Type) -> bool {
+    let members = shape.members();
+    !members.is_empty()
+        && members
+            .iter()
+            .all(|member| matches!(member, Type::Integer) || literal(member).is_some())
+}
+
+/// Returns the pattern with the conversions of this language; `None` if a letter in it has no known meaning.
+fn conversions(pattern: &str) -> Option<String> {
+    let mut written = String::new();
+    let mut rest = pattern;
+    while let Some(first) = rest.chars().next() {
+        let part = PATTERN_PARTS
+            .iter()
+            .filter(|(part, _)| rest.starts_with(part))
+            .max_by_key(|(part, _)| part.len());
+        match part {
+            Some((part, conversion)) => {
+                written.push_str(conversion);
+                rest = rest.strip_prefix(part)?;
+            }
+            // `T` and `Z` stand between and behind the parts of a time.
+            None if first.is_alphabetic() && !matches!(first, 'T' | 'Z') => return None,
+            None => {
+                written.push(first);
+                rest = rest.strip_prefix(first)?;
+            }
+        }
+    }
+    written.contains('%').then_some(written)
+}
