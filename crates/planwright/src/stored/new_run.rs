@@ -197,23 +197,23 @@ fn revert_id(run: &RunId, number: usize) -> Result<RunId, StoredRunError> {
     RunId::try_from(digits).map_err(|error| StoredRunError::Unwritable(error.to_string()))
 }
 
-/// Checks that resuming a run repeats or uses nothing that a later run has undone or will undo. The caller has leased the run, and a run that
-/// reverts another begins only while its predecessor and the reverted run are leased.
-///
-/// Returns the later revert that makes the remaining calls of the run, if there is one: the run must make none of them.
-pub(super) fn check_not_reverted(
+/// Returns the reason why a run that is resumed must make no call: a later run has undone what it did, or makes the remaining undos in its
+/// place. The caller has leased the run, and a run that reverts another begins only while its predecessor and the reverted run are leased.
+pub(super) fn reason_to_make_no_call(
     stored: &StoredRun,
     store: &Store,
     id: &RunId,
-) -> Result<Option<RunId>, StoredRunError> {
+) -> Result<Option<StoredRunError>, StoredRunError> {
     let (reverts, _) = reverts_of(store, id)?;
     if let Some((by, _)) = reverts.into_iter().next_back() {
-        return Err(StoredRunError::Reverted(by));
+        return Ok(Some(StoredRunError::Reverted(by)));
     }
     let Some(reverts) = &stored.run.reverts else {
         return Ok(None);
     };
     let (all, _) = reverts_of(store, &reverts.run)?;
     let last = all.into_iter().next_back().map(|(last, _)| last);
-    Ok(last.filter(|last| last != id))
+    Ok(last
+        .filter(|last| last != id)
+        .map(StoredRunError::Superseded))
 }

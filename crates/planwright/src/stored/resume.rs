@@ -15,7 +15,7 @@ use planwright_engine::run::{Choice, History, PastCall, redacted_inputs};
 use planwright_engine::{RunId, RunOptions, SecretValues, StepStatus};
 use planwright_store::Store;
 
-use super::new_run::check_not_reverted;
+use super::new_run::reason_to_make_no_call;
 use super::{
     EarlierConsents, OrphanedServers, StoredRun, StoredRunError, process, resolve_choices, tools_of,
 };
@@ -84,10 +84,15 @@ impl ResumeRequest<'_> {
         if let Some(engine) = stored.driving_engine() {
             return Err(StoredRunError::DrivenBy(engine.to_owned()));
         }
-        let superseded_by = check_not_reverted(stored, store, self.id)?;
+        let no_calls = reason_to_make_no_call(stored, store, self.id)?;
         // Further reverts find out by its steps what a revert has undone.
         if self.new_plan.is_some() && stored.run.reverts.is_some() {
             return Err(StoredRunError::OtherPlan);
+        }
+        if self.new_plan.is_some()
+            && let Some(reason) = no_calls
+        {
+            return Err(reason);
         }
         let mut history = stored.history()?;
         // The journal would do this when it is opened, but at that time calls wait for it.
@@ -98,12 +103,12 @@ impl ResumeRequest<'_> {
         process.idle_ms = Some(u64::try_from(idle.as_millis()).unwrap_or(u64::MAX));
         history.add_pause(process.idle());
         self.choices = resolve_choices(self.plan, &history, self.choices)?;
-        let only_settles = superseded_by.is_some();
+        let only_settles = no_calls.is_some();
         // Only this run has the calls whose outcome it does not know, so a person says here what became of them.
-        if let Some(by) = superseded_by
+        if let Some(reason) = no_calls
             && !settle_doubts(&self.choices, &history)
         {
-            return Err(StoredRunError::Superseded(by));
+            return Err(reason);
         }
         if self.new_plan.is_none() && !is_plan_of(self.plan, stored, &history) {
             return Err(StoredRunError::OtherPlan);

@@ -651,6 +651,47 @@ async fn a_doubt_is_settled_after_a_later_revert() {
 }
 
 #[tokio::test]
+async fn a_doubt_about_a_call_is_settled_after_a_revert() {
+    for happened in [true, false] {
+        let (disk, calendar) = (Disk::new(), Calendar::default());
+        let store = disk.open();
+        let planwright = calendar.open(&store).await;
+        calendar.dies(Death {
+            tool: "create",
+            call: 1,
+            has_effect: happened,
+        });
+        let plan = planwright.check(parse(PLAN.replace("UNDO", UNDO)));
+        let order = planwright.run(plan.unwrap());
+        let order = order.stored_in(&store, "order".parse().unwrap()).start();
+        let order = order.unwrap();
+        calendar.has_died.notified().await;
+        order.abandon().await;
+        let (undos, in_doubt) = revert(&planwright).await;
+        assert_eq!((undos.len(), in_doubt), (1, vec!["each[0]".to_owned()]));
+        let resume = || planwright.resume(&store, "order".parse().unwrap());
+        // Its results are gone, so nothing of it continues.
+        for resumed in [resume(), resume().skip("inner")] {
+            let resumed = resumed.await;
+            assert!(
+                matches!(resumed, Err(Error::StoredRun(StoredRunError::Reverted(_)))),
+                "{resumed:?}"
+            );
+        }
+        let settled = if happened {
+            resume().set("each[0]", "id of b")
+        } else {
+            resume().retry("each[0]")
+        };
+        assert_eq!(settled.await.unwrap().status, RunStatus::Cancelled);
+        assert_eq!(calendar.deleted(), "a");
+        let (undos, in_doubt) = revert(&planwright).await;
+        assert_eq!((undos.len(), in_doubt.len()), (usize::from(happened), 0));
+        assert_eq!(calendar.deleted(), if happened { "a b" } else { "a" });
+    }
+}
+
+#[tokio::test]
 async fn a_revert_is_not_reverted() {
     let (disk, calendar) = (Disk::new(), Calendar::default());
     let store = disk.open();

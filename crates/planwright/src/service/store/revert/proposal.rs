@@ -162,7 +162,11 @@ impl Revert {
         // The sources and the owner in an imported file are only claims of its author.
         let is_own = stored.imported.is_none();
         let mut revert = Self {
-            sources: is_own.then(|| stored.run.tools.clone()).unwrap_or_default(),
+            sources: if is_own {
+                stored.run.tools.clone()
+            } else {
+                ToolSourcesV1::default()
+            },
             client: stored.run.client.clone().filter(|_| is_own),
             reverts: RevertsV1 {
                 run: run.clone(),
