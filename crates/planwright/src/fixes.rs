@@ -1,7 +1,9 @@
 //! Fixes of plans: the edits of diagnostics are applied as long as the text gets better.
 
+use std::collections::BTreeSet;
+
 use planwright_core::check::Policy;
-use planwright_core::{Catalog, Diagnostic, Diagnostics, TextEdit};
+use planwright_core::{Catalog, Diagnostic, Diagnostics, TextEdit, Value};
 use planwright_dialects::Dialect as _;
 use planwright_dialects::native::Native;
 
@@ -47,6 +49,16 @@ impl CheckedText {
         }
     }
 
+    /// Returns the text without the fixes at the pointers `excluded`.
+    fn without(mut self, excluded: &BTreeSet<String>) -> Self {
+        for found in self.diagnostics.iter_mut() {
+            if excluded.contains(&found.pointer) {
+                found.fixes = [].into();
+            }
+        }
+        self
+    }
+
     fn errors(&self) -> usize {
         self.diagnostics
             .iter()
@@ -57,8 +69,8 @@ impl CheckedText {
 
 /// Applies the fixes of all diagnostics of `text`, which `load` reads; `None` if that makes nothing better.
 ///
-/// The result has fewer problems than `text`, and none where something was fixed. A plan in place of a text that is none has no problem
-/// at all. A plan that could run stays the same.
+/// The result has fewer problems than `text`, and no new one where something was fixed: a fix that would lead to one is left out. A plan in
+/// place of a text that is none has no problem at all. A plan that could run stays the same.
 ///
 /// # Errors
 ///
@@ -69,7 +81,42 @@ pub fn fixed_text<E>(
     catalog: &Catalog,
     policy: &Policy,
 ) -> Result<Option<FixedText>, E> {
-    let read = |text: &str| Ok(CheckedText::new(load(text)?, catalog, policy));
+    let mut excluded = BTreeSet::new();
+    let mut best: Option<FixedText> = None;
+    for _ in 0..MAX_READINGS {
+        let read = |text: &str| {
+            let checked = CheckedText::new(load(text)?, catalog, policy);
+            Ok(checked.without(&excluded))
+        };
+        let (fixed, failed) = fixed_once(text, read)?;
+        let has_more =
+            |fixed: &FixedText| best.as_ref().is_none_or(|best| best.count < fixed.count);
+        best = fixed.filter(has_more).or(best);
+        let known = excluded.len();
+        excluded.extend(failed);
+        if excluded.len() == known {
+            break;
+        }
+    }
+    let Some(mut best) = best else {
+        return Ok(None);
+    };
+    // The replacement is on one line.
+    if best.is_rewritten
+        && let Some(plan) = &load(&best.text)?.plan
+        && let Some(printed) = Native.print(plan).0
+    {
+        best.text = printed.trim_end().to_owned() + "\n";
+    }
+    Ok(Some(best))
+}
+
+/// Applies the fixes of `text`, which `read` checks. Returns the best text, if any is better, and the pointers of fixes that lead to new
+/// problems.
+fn fixed_once<E>(
+    text: &str,
+    read: impl Fn(&str) -> Result<CheckedText, E>,
+) -> Result<(Option<FixedText>, Vec<String>), E> {
     let first = read(text)?;
     let mut best: Option<FixedText> = None;
     let mut fixed = FixedText {
@@ -95,22 +142,48 @@ pub fn fixed_text<E>(
         fixed.count += fixable(&before.diagnostics).saturating_sub(fixable(&after.diagnostics));
         fixed.is_rewritten |= rewrites(&before.diagnostics, &fixed.text);
         (fixed.text, before) = (next, after);
-        if is_better(&first, &before, &pointers, fixed.is_rewritten) {
+        if is_better(&first, &before, &pointers, text, fixed.is_rewritten) {
             best = Some(fixed.clone());
         }
     }
-    let Some(mut best) = best else {
-        return Ok(None);
-    };
-    best.count = best.count.max(1);
-    // The replacement is on one line.
-    if best.is_rewritten
-        && let Some(plan) = &load(&best.text)?.plan
-        && let Some(printed) = Native.print(plan).0
-    {
-        best.text = printed.trim_end().to_owned() + "\n";
+    if let Some(best) = &mut best {
+        best.count = best.count.max(1);
     }
-    Ok(Some(best))
+    let failed = new_problems(&first, &before, &pointers, text);
+    let failed = failed.map(|found| found.pointer.clone()).collect();
+    Ok((best, failed))
+}
+
+/// The problems of `now` at the `pointers` of fixes of `text` that `first` does not have, and the errors about what a fix wrote.
+fn new_problems<'a>(
+    first: &'a CheckedText,
+    now: &'a CheckedText,
+    pointers: &'a [String],
+    text: &'a str,
+) -> impl Iterator<Item = &'a Diagnostic> {
+    problems(&now.diagnostics).filter(move |found| {
+        let mut known = problems(&first.diagnostics);
+        pointers.contains(&found.pointer)
+            && first.plan.is_some()
+            && (found.is_error() && is_about_fix(found, text)
+                || !known.any(|known| known.message == found.message))
+    })
+}
+
+/// Returns true if `found` is about a reference that `text` does not have, so that a fix wrote it.
+fn is_about_fix(found: &Diagnostic, text: &str) -> bool {
+    let Some((reference, _)) = found
+        .message
+        .strip_prefix('`')
+        .filter(|message| message.starts_with("${"))
+        .and_then(|message| message.split_once('`'))
+    else {
+        return false;
+    };
+    let json = Value::text(reference).to_json();
+    // A long reference is cut off in messages.
+    let is_cut = reference.contains('…');
+    !is_cut && !text.contains(reference) && !text.contains(json.trim_matches('"'))
 }
 
 /// Returns true if `now` has fewer problems than `first`, and no new one at the `pointers` of fixes.
@@ -118,6 +191,7 @@ fn is_better(
     first: &CheckedText,
     now: &CheckedText,
     pointers: &[String],
+    text: &str,
     is_rewritten: bool,
 ) -> bool {
     if is_rewritten {
@@ -132,13 +206,8 @@ fn is_better(
         None => (text.of_reading, fixable(&text.diagnostics)),
     };
     let is_lost = first.plan.is_some() && (now.plan.is_none() || first.errors() < now.errors());
-    let is_new = |found: &Diagnostic| {
-        let mut known = problems(&first.diagnostics);
-        pointers.contains(&found.pointer)
-            && first.plan.is_some()
-            && !known.any(|known| known.message == found.message)
-    };
-    count(now) < count(first) && !is_lost && !problems(&now.diagnostics).any(is_new)
+    let has_new = new_problems(first, now, pointers, text).next().is_some();
+    count(now) < count(first) && !is_lost && !has_new
 }
 
 /// Returns false if a plan that could run has become a different one.

@@ -252,3 +252,23 @@ fn ids_in_other_letters_are_fixed() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(fs::read_to_string(file).unwrap(), plan("people_now"));
 }
+
+/// A fix that would lead to another problem is left out with a hint, and the others are written.
+#[test]
+fn fixes_that_lead_to_other_problems_are_left_out() {
+    let folder = scene();
+    let file = folder.path().join("plan.json");
+    let plan = |size: &str| {
+        format!(
+            "{{\"steps\": [{{\"id\": \"o\", \"value\": {{\"nums\": [1]}}}}, {{\"id\": \"a\", \"value\": \"${{{size}}}\"}}, {{\"id\": \"b\", \"value\": \"${{o.nums.strip()}}\"}}]}}\n"
+        )
+    };
+    fs::write(&file, plan("len(o.nums)")).unwrap();
+    let output = check(folder.path(), &["--fix", "plan.json"]);
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(fs::read_to_string(file).unwrap(), plan("size(o.nums)"));
+    let said = stderr(&output);
+    assert!(said.contains("fixed 1 problem in plan.json"), "{said}");
+    let hint = "hint: one fix was left out: it would lead to another problem";
+    assert!(said.contains(hint), "{said}");
+}

@@ -94,6 +94,46 @@ fn a_check_knows_what_answers_had() {
         "{found}"
     );
     assert!(found.contains("the plan is sound"), "{found}");
+    let found = scene.check("orders.map(o, o.whom)");
+    assert!(
+        found.contains("warning PW0408: `${a.orders.map(o, o.whom)}` reads the field `whom` in an item of `a.orders`, which no answer so far had (did you mean `who`?)"),
+        "{found}"
+    );
+    for read in ["orders.map(o, o.note)", "orders.filter(o, has(o.whom))"] {
+        let found = scene.check(read);
+        assert!(!found.contains("PW0408"), "{read}: {found}");
+    }
+    // Items of a loop, and values that are computed of the answer.
+    scene.write(
+        "loop.json",
+        &json!({"steps": [
+            {"id": "a", "tool": "find"},
+            {"id": "b", "for_each": "${a.orders}", "value": "${item.whom}"},
+            {"id": "c", "for_each": "${a.orders}", "value": "${item.who}"},
+            {"id": "d", "value": "${a.orders[0]}"},
+            {"id": "e", "value": "${d.whom}"},
+            {"id": "f", "value": "${d.whom ?? 'x'}"}
+        ]}),
+    );
+    let found = scene.say("check loop.json --servers mcp.json", 0).1;
+    let warnings: Vec<&str> = found
+        .lines()
+        .filter(|line| line.contains("PW0408"))
+        .collect();
+    let warning = |read: &str, what: &str| {
+        format!(
+            "warning PW0408: `${{{read}}}` reads the field `whom` in {what}, which no answer so far had (did you mean `who`?)"
+        )
+    };
+    assert_eq!(warnings.len(), 2, "{found}");
+    assert!(
+        warnings[0].ends_with(&warning("item.whom", "`item`")),
+        "{found}"
+    );
+    assert!(
+        warnings[1].ends_with(&warning("d.whom", "the output of `d`")),
+        "{found}"
+    );
 
     let (shown, _) = scene.say("tools find --servers mcp.json", 0);
     insta::assert_snapshot!(shown, @r#"

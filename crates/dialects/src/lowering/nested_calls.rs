@@ -46,6 +46,10 @@ pub(crate) fn advice(call: &str, is_used: impl Fn(&str) -> bool) -> String {
 pub(crate) fn step_advice(call: &str) -> Option<String> {
     // A reference would need its own form in the step.
     let (tool, args) = named_call(call, |_| None)?;
+    // `a.rows.sort()` is a method of a part of a result.
+    if tool.matches('.').count() > 1 {
+        return None;
+    }
     let is_tool = !args.is_empty() || tool.contains(['-', '.']);
     let id = tool.replace(|sign: char| !sign.is_alphanumeric(), "_");
     let step = Value::object([

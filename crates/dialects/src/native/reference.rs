@@ -11,7 +11,7 @@ use planwright_core::plan::{
 };
 use planwright_core::{Code, Diagnostic, Place, SourceText, TextEdit, Value};
 
-use super::foreign_expression::exact_form;
+use super::foreign_expression::{TranslatedForm, translated};
 use super::guesses::expression_of;
 use crate::document::template::{self, QUOTES};
 use crate::document::{DiagnosticSink, quote};
@@ -55,19 +55,28 @@ impl ReferenceSyntax for NativeTemplates<'_> {
                     time_form(inside)
                         .or_else(|| quoted_id(inside))
                         .filter(|form| is_readable(form, self.patterns))
-                        .or_else(|| exact_form(inside, self.patterns))
-                        .or_else(|| shown_query(inside, self.item_name))
-                        .or_else(|| words_between(inside))
+                        .map(TranslatedForm::exact)
+                        .or_else(|| translated(inside, self.patterns))
+                        .or_else(|| {
+                            let query = shown_query(inside, self.item_name);
+                            query
+                                .or_else(|| words_between(inside))
+                                .map(TranslatedForm::exact)
+                        })
                 })
                 .flatten();
             let (reference, form) = match exact {
-                Some(exact) => {
-                    let written = format!("${{{exact}}}");
-                    diagnostic.help = Some(format!("write `{written}`"));
+                Some(TranslatedForm { text, difference }) => {
+                    let written = format!("${{{text}}}");
+                    // Only advice that says what to write is a fix.
+                    diagnostic.help = Some(match difference {
+                        Some(difference) => format!("`{written}` is similar, but {difference}"),
+                        None => format!("write `{written}`"),
+                    });
                     if quoted_id(inside).is_some() {
                         renamed.push((unreadable.len(), reference, written.clone()));
                     }
-                    (written.into(), exact)
+                    (written.into(), text)
                 }
                 None => (reference, ANY_VALUE.to_owned()),
             };

@@ -70,7 +70,7 @@ A step that may fail, and a text with a reference in it:
 
 - Each step has an `id` of its own and exactly one of `tool` with `args`, or `value`, which computes something without any call.
 - "${step.field[0]}" stands for a part of a step's result and keeps its type; within a longer text it is inserted. `[*]` takes a part of every item: "${found.cities[*].name}". `${a.x ?? b.x ?? "none"}` takes the first that exists.
-- Between `${` and `}` may stand any CEL expression over the same names: arithmetic, comparisons, `a ? b : c`, `has(step.field)`, and these functions, there are no others: FUNCTIONS.
+- Between `${` and `}` may stand any CEL expression over the same names: arithmetic (`/` of whole numbers drops the fraction, `size(x) / 2.0` keeps it), comparisons, `a ? b : c`, `has(step.field)`, and these functions, there are no others: FUNCTIONS.
 - `-> {…}` in the list of tools is the shape of a result. If none is shown, refer to the result as a whole: "${step}".
 - References imply the order: steps that do not refer to each other run at the same time. Write "after": ["id"] only if an order is needed and no data is passed.
 - "for_each" runs a step once for each item of a list (`${item}`, `${index}`); its result is the list of results. "when" skips a step if its condition is false.
@@ -97,7 +97,7 @@ return ["asked"]
 
 - Each line is a step: an id of its own, `=`, and a call or `${…}`, which computes something without any call. All values are JSON.
 - `${step.field[0]}` stands for a part of a step's result and keeps its type. As a value it needs no quotes; within a text it is inserted. `[*]` takes a part of every item: `${found.cities[*].name}`. `${a.x ?? b.x ?? "none"}` takes the first that exists.
-- Between `${` and `}` may stand any CEL expression over the same names: arithmetic, comparisons, `a ? b : c`, `has(step.field)`, and these functions, there are no others: FUNCTIONS.
+- Between `${` and `}` may stand any CEL expression over the same names: arithmetic (`/` of whole numbers drops the fraction, `size(x) / 2.0` keeps it), comparisons, `a ? b : c`, `has(step.field)`, and these functions, there are no others: FUNCTIONS.
 - `-> {…}` in the list of tools is the shape of a result. If none is shown, refer to the result as a whole: "${step}".
 - References imply the order: steps that do not refer to each other run at the same time. Write {"after": ["id"]} behind a call only if an order is needed and no data is passed.
 - Behind a call, in one pair of braces: "for_each" runs it once for each item of a list (`${item}`, `${index}`), its result is the list of results; "when" skips it if its condition is false; "on_error": "continue" continues without it; "retry": {"attempts": 3} and "timeout": "30s" do what they say.

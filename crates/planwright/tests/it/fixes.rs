@@ -259,3 +259,58 @@ fn values_that_are_meant_are_written() {
     let clock = r#"{"steps": [{"id": "a", "tool": "convert_time", "args": {"source_timezone": "UTC", "time": 14.30, "target_timezone": "UTC"}}]}"#;
     assert_eq!(fixed(clock, &catalog), None);
 }
+
+/// The expression of the step `x` after a fix, where it begins as `written`.
+fn fixed_expression(written: &str) -> String {
+    let object =
+        r#"{"obj": {"k": 1}, "nums": [1, 2, 3], "recs": [{"n": "x", "v": 1}], "s": "a-b"}"#;
+    let text = format!(
+        r#"{{"steps": [{{"id": "o", "value": {object}}}, {{"id": "x", "value": "${{{written}}}"}}]}}"#
+    );
+    let fixed = fixed(&text, &Catalog::new()).map_or(text, |fixed| fixed.text);
+    let (_, expression) = fixed.rsplit_once("${").unwrap();
+    expression.strip_suffix("}\"}]}").unwrap().to_owned()
+}
+
+#[test]
+fn fixed_expressions_have_the_same_value() {
+    for (written, expected) in [
+        (
+            "o.recs.reduce((a, b) => a + b.v, 10)",
+            "10 + o.recs.map(b, b.v).sum()",
+        ),
+        ("o.nums.reduce((a, b) => a + b, 0)", "o.nums.sum()"),
+        (
+            "o.nums.reduce((a, b) => a + b, '')",
+            "o.nums.map(b, string(b)).join('')",
+        ),
+        ("[k for k in o.obj]", "o.obj.map(k, k)"),
+        ("list(o.obj)", "o.obj.map(x, x)"),
+        ("[n / 2 for n in o.nums]", "o.nums.map(n, n / 2.0)"),
+        ("o.nums.map(n => n / 2)", "o.nums.map(n, n / 2.0)"),
+        ("len(o.nums) / 2", "size(o.nums) / 2.0"),
+        ("7 // 2", "math.floor(7 / 2.0)"),
+        ("o.obj.get('zz')", "o.obj.zz?"),
+        ("o.nums.includes(3)", "3 in o.nums"),
+        ("o.s.includes('a')", "'a' in o.s"),
+        // They have no form with the same value.
+        ("o.s.split()", "o.s.split()"),
+        ("o.s.toFixed(2)", "o.s.toFixed(2)"),
+    ] {
+        assert_eq!(fixed_expression(written), expected, "{written}");
+    }
+}
+
+/// A fix that leads to another problem is left out, and the others are applied.
+#[test]
+fn one_fix_with_a_new_problem_blocks_no_others() {
+    let plan = |a: &str, c: &str| {
+        format!(
+            r#"{{"steps": [{{"id": "o", "value": {{"nums": [1]}}}}, {{"id": "a", "value": "${{{a}}}"}}, {{"id": "b", "value": "${{o.nums.strip()}}"}}, {{"id": "c", "value": "${{{c}}}"}}]}}"#
+        )
+    };
+    let written = plan("o.nums === [1]", "len(o.nums)");
+    let found = fixed(&written, &Catalog::new()).unwrap();
+    assert_eq!(found.text, plan("o.nums == [1]", "size(o.nums)"));
+    assert_eq!(found.count, 2);
+}

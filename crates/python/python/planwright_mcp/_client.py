@@ -680,7 +680,8 @@ Run a plan: a graph of tool calls in one request. Steps run in parallel as soon 
  "output": ["warmest"]}}
 
 Tools are named as listed. `${step.path}` refers to an earlier result: the object that `->` shows, or else the text or JSON that the tool \
-returns; `[*]` is a part of all items, `a ?? b` the first that exists. Between `${}` may stand any CEL expression: `c ? a : b`, `x.map(i, …)`, \
+returns; `[*]` is a part of all items, `a ?? b` the first that exists. Between `${}` may stand any CEL expression: `c ? a : b`, \
+`size(x) / 2.0` (`/` of whole numbers is whole), `x.map(i, …)`, \
 `x.join(", ")`. Steps may also have "on_error": "continue", "retry": {"attempts": 3}, "timeout": "30s".
 Only `output` comes back: ids of steps, or any value with references. Without it, all results come."""
 

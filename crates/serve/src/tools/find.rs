@@ -20,7 +20,8 @@ use planwright_mcp::{Caller, UpstreamError};
 use crate::host::PlanHost;
 use crate::plans::approver::ClientApprover;
 use crate::response::answer;
-use crate::signatures::{look_up_tools, signature};
+use crate::settings::GatewayMode;
+use crate::signatures::{estimate_tokens, look_up_tools, signature};
 use crate::tools::arguments::{BadRequest, GatewayArguments};
 use crate::tools::snapshot::{ToolSnapshot, changes_of, with_answers};
 
@@ -29,6 +30,12 @@ const DEFAULT_RESULTS: u64 = 10;
 
 /// The maximum number of results of a search.
 const MAX_RESULTS: u64 = 50;
+
+/// The maximum number of results that a search describes in full for clients without `describe_tools`.
+const MAX_DESCRIBED: usize = 3;
+
+/// The maximum number of tokens of these descriptions.
+const MAX_DESCRIBED_TOKENS: usize = 1_000;
 
 impl PlanHost {
     /// Handles `search_tools`.
@@ -52,7 +59,13 @@ impl PlanHost {
             .iter()
             .filter(|hit| policy.objection(&hit.tool).is_none())
             .take(limit);
-        let lines: Vec<String> = open.map(|hit| signature(&hit.tool)).collect();
+        let tools: Vec<&Tool> = open.map(|hit| &*hit.tool).collect();
+        // The other modes have `describe_tools`.
+        let lines = if self.settings.mode == GatewayMode::Search && !query.trim().is_empty() {
+            self.best_described(&snapshot, &tools)
+        } else {
+            tools.iter().map(|tool| signature(tool)).collect()
+        };
         let mut text = if lines.is_empty() {
             format!("no tool fits `{query}`")
         } else {
@@ -67,6 +80,30 @@ impl PlanHost {
             text,
             Value::object([("tools", Value::from(tools))]),
         ))
+    }
+
+    /// Returns the descriptions of the first tools as `describe_tools` gives them, within a budget, and the signatures of the others.
+    fn best_described(&self, snapshot: &ToolSnapshot, tools: &[&Tool]) -> Vec<String> {
+        let catalog = with_answers(Catalog::clone(&snapshot.catalog), &self.settings);
+        let mut budget = MAX_DESCRIBED_TOKENS;
+        let described = tools.iter().enumerate().map(|(rank, tool)| {
+            let short = signature(tool);
+            if rank >= MAX_DESCRIBED {
+                return short;
+            }
+            let name = tool.qualified_name().to_string();
+            let found = look_up_tools(&catalog, [name.as_str()]);
+            let text = found.iter().map(ToString::to_string).collect::<String>();
+            let text = text.trim_end();
+            match budget.checked_sub(estimate_tokens(text)) {
+                Some(left) if found.iter().all(|found| found.tool().is_some()) => {
+                    budget = left;
+                    text.to_owned()
+                }
+                _ => short,
+            }
+        });
+        described.collect()
     }
 
     /// Handles `describe_tools`.

@@ -284,7 +284,7 @@ const EXECUTE: &str = r#"Run a plan: a graph of tool calls in one request. Steps
   {"id": "warn", "when": "${size(warmest) > 0}", "tool": "chat.notify", "args": {"text": "Hot: ${warmest[*].city}"}}],
  "output": ["warmest"]}}
 
-Tools are named `server.tool`, as listed. `${step.path}` refers to an earlier result: the object that `->` shows, or else the text or JSON that the tool returns; `[*]` is a part of all items, `a ?? b` the first that exists. Between `${}` may stand any CEL expression: `c ? a : b`, `x.map(i, …)`, `x.join(", ")`. Steps may also have "on_error": "continue", "retry": {"attempts": 3}, "timeout": "30s". Results of earlier runs: `${runs.RUN.step.path}`.
+Tools are named `server.tool`, as listed. `${step.path}` refers to an earlier result: the object that `->` shows, or else the text or JSON that the tool returns; `[*]` is a part of all items, `a ?? b` the first that exists. Between `${}` may stand any CEL expression: `c ? a : b`, `size(x) / 2.0` (`/` of whole numbers is whole), `x.map(i, …)`, `x.join(", ")`. Steps may also have "on_error": "continue", "retry": {"attempts": 3}, "timeout": "30s". Results of earlier runs: `${runs.RUN.step.path}`.
 Only `output` comes back: ids of steps, or any value with references. Without it, all results come: small ones whole, of large ones the size. `waiting` means that a person has to decide about a call: do not hand the plan over again; resume_plan resumes the run once the person has decided."#;
 
 /// The description of steps with `extract`, for clients with a model that reads texts.

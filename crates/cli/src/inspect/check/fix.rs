@@ -179,13 +179,23 @@ pub(super) fn print_fix_hint(
     printer: Printer,
 ) -> Result<(), CommandError> {
     let count = fixable(diagnostics);
-    if count == 0
-        || arguments.fix
-        || plan_in_file(&arguments.plan.text, "--fix").is_err()
-        || fixed_file(&arguments.plan, catalog, policy)?.is_none()
-    {
+    if count == 0 || plan_in_file(&arguments.plan.text, "--fix").is_err() {
         return Ok(());
     }
+    if arguments.fix {
+        // What is left after `--fix` was left out.
+        if !arguments.dry_run && diagnostics.has_errors() {
+            printer.hint(match count {
+                1 => "one fix was left out: it would lead to another problem".to_owned(),
+                count => format!("{count} fixes were left out: they would lead to other problems"),
+            });
+        }
+        return Ok(());
+    }
+    let Some((_, fixed)) = fixed_file(&arguments.plan, catalog, policy)? else {
+        return Ok(());
+    };
+    let count = count.min(fixed.count);
     // Notes without a fix need no action, so they are not counted.
     let needs_action = |found: &&Diagnostic| !found.is_note() || !found.fixes.is_empty();
     let total = diagnostics.iter().filter(needs_action).count();

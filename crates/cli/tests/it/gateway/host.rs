@@ -770,6 +770,38 @@ async fn tools_are_found_described_and_called() {
     insta::assert_snapshot!(text(&denied), @"the policy denies the tool `simulated.echo`; the rule is `simulated.echo` in `planwright.toml:2`: do without the tool, or ask for another policy");
 }
 
+/// Clients without `describe_tools` learn the whole descriptions of the best results.
+#[tokio::test]
+async fn a_search_describes_the_best_results() {
+    let script = || {
+        Value::from(json!({"tools": {
+            "flights": {
+                "description": "Find flights. Use codes such as HAM-1.",
+                "input_schema": {"type": "object", "properties": {
+                    "to": {"type": "string", "description": "the code of the airport"}}},
+            },
+            "hotels": {"description": "Find hotels. Use names of towns."},
+        }}))
+    };
+    for (mode, query, is_described) in [
+        (GatewayMode::Search, "flights", true),
+        (GatewayMode::Search, "", false),
+        (GatewayMode::Plan, "flights", false),
+    ] {
+        let scene = Scene::with(|settings| {
+            settings.mode = mode;
+            settings.own = simulated(&script());
+        });
+        let found = scene
+            .call("a", "search_tools", json!({"query": query}))
+            .await;
+        let found = text(&found);
+        for part in ["Use codes such as HAM-1.", "the code of the airport"] {
+            assert_eq!(found.contains(part), is_described, "{query}: {found}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_plan_that_is_only_checked_calls_nothing() {
     let scene = Scene::new();

@@ -109,7 +109,7 @@ pub(super) fn rounded(value: &Form, digits: Option<&Form>) -> Option<Form> {
     Some(Form::new(
         format!("math.round({value} * {factor}) / {factor}.0"),
         Binding::Product,
-        Kind::Number,
+        Kind::Decimal,
     ))
 }
 
@@ -117,6 +117,18 @@ pub(super) fn rounded(value: &Form, digits: Option<&Form>) -> Option<Form> {
 pub(super) fn function(name: &str, arguments: &[Argument]) -> Option<Form> {
     if let [Argument::Loop(comprehension)] = arguments {
         return of_comprehension(name, comprehension);
+    }
+    // `group_by(list, x, x.key)`
+    if let [
+        Argument::Value(list),
+        Argument::Value(variable),
+        Argument::Value(_),
+        ..,
+    ] = arguments
+        && variable.kind == Kind::Path
+        && let Some(name) = loop_name(name)
+    {
+        return method(list, name, arguments.get(1..)?);
     }
     if let [Argument::Value(list), keyed @ ..] = arguments
         && !keyed.is_empty()
@@ -127,9 +139,16 @@ pub(super) fn function(name: &str, arguments: &[Argument]) -> Option<Form> {
     {
         return ordered(name, list, keyed);
     }
-    if let [Argument::Function(..), Argument::Value(list)] = arguments {
-        // `map(lambda x: x.a, list)`
-        return method(list, name, &arguments[..1]);
+    if let [
+        function @ Argument::Function(..),
+        Argument::Value(list),
+        others @ ..,
+    ] = arguments
+    {
+        // `map(lambda x: x.a, list)`, `reduce(lambda a, b: a + b, list, 0)`
+        let mut arguments = vec![function.clone()];
+        arguments.extend_from_slice(others);
+        return method(list, name, &arguments);
     }
     let values = values(arguments)?;
     if let (Some(sign), [left, right]) = (comparison(name), values.as_slice()) {
@@ -144,7 +163,10 @@ pub(super) fn function(name: &str, arguments: &[Argument]) -> Option<Form> {
             } else {
                 (" || ", Binding::Or, Binding::And)
             };
-            let parts: Vec<String> = values.iter().map(|form| form.within(within)).collect();
+            let parts: Vec<String> = values
+                .iter()
+                .map(|form| form.as_condition().within(within))
+                .collect();
             Some(Form::new(parts.join(sign), binding, Kind::Truth))
         }
         ("not" | "NOT", [value]) => Some(negated(value)),
@@ -158,6 +180,9 @@ pub(super) fn function(name: &str, arguments: &[Argument]) -> Option<Form> {
             Kind::Path,
         )),
         ("first" | "last", [value]) => method(value, name, &[]),
+        ("next", [list, default]) if list.kind == Kind::List => {
+            with_default(&method(list, "first", &[])?, default)
+        }
         ("format", [text, values @ ..]) if text.kind == Kind::Text && !values.is_empty() => {
             let mut format = text.text.trim_matches('\'').to_owned();
             for at in 0..values.len() {
@@ -176,7 +201,7 @@ pub(super) fn function(name: &str, arguments: &[Argument]) -> Option<Form> {
             call("int", &[value], Kind::Number)
         }
         ("float" | "Number" | "parseFloat" | "number" | "toNumber" | "double", [value]) => {
-            call("double", &[value], Kind::Number)
+            call("double", &[value], Kind::Decimal)
         }
         ("Boolean" | "bool", [value]) => call("bool", &[value], Kind::Truth),
         ("round", [value]) => rounded(value, None),
@@ -184,8 +209,8 @@ pub(super) fn function(name: &str, arguments: &[Argument]) -> Option<Form> {
         ("abs" | "ceil" | "floor", [value]) => {
             call(&format!("math.{name}"), &[value], Kind::Number)
         }
-        ("mean" | "average", [value]) => call("avg", &[value], Kind::Number),
-        ("list" | "tuple" | "array", [value]) => Some((*value).clone()),
+        ("mean" | "average" | "avg", [value]) => call("avg", &[value], Kind::Decimal),
+        ("list" | "tuple" | "array", [value]) => Some(value.items()),
         ("set" | "unique" | "uniq", [value]) => method(value, "distinct", &[]),
         ("sorted" | "reversed", [value]) => {
             let name = if name == "sorted" { "sort" } else { "reverse" };
@@ -199,7 +224,7 @@ pub(super) fn function(name: &str, arguments: &[Argument]) -> Option<Form> {
         ("if" | "iif" | "ifelse" | "IF" | "cond", [condition, then, otherwise]) => {
             let text = format!(
                 "{} ? {} : {}",
-                condition.within(Binding::Or),
+                condition.as_condition().within(Binding::Or),
                 then.within(Binding::Or),
                 otherwise.text
             );
@@ -240,9 +265,24 @@ pub(super) fn function(name: &str, arguments: &[Argument]) -> Option<Form> {
     }
 }
 
+/// The loop of this dialect that has the name `name` elsewhere.
+fn loop_name(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "group_by" | "groupby" | "groupBy" => "groupBy",
+        "sort_by" | "sortby" | "sortBy" | "order_by" | "orderBy" => "sortBy",
+        "map" => "map",
+        "filter" => "filter",
+        _ => return None,
+    })
+}
+
 /// `sum(x.a for x in list)` and others over the values of a loop.
 fn of_comprehension(name: &str, comprehension: &LoopForm) -> Option<Form> {
     let test = |name: &str| {
+        if comprehension.is_nested {
+            let text = format!("{}.{name}(x, x)", comprehension.mapped().text);
+            return Some(Form::value(text, Kind::Truth));
+        }
         let list = comprehension.filtered();
         let text = format!(
             "{list}.{name}({}, {})",
@@ -253,12 +293,14 @@ fn of_comprehension(name: &str, comprehension: &LoopForm) -> Option<Form> {
     match name {
         "any" => test("exists"),
         "all" => test("all"),
+        // The first one, or an error if there is none.
+        "next" => method(&comprehension.mapped(), "first", &[]),
         _ => function(name, &[Argument::Value(comprehension.mapped())]),
     }
 }
 
 /// `sorted(list, key=lambda x: x.a, reverse=True)`, and the item of `list` with the largest or the smallest key.
-fn ordered(name: &str, list: &Form, named_arguments: &[Argument]) -> Option<Form> {
+pub(super) fn ordered(name: &str, list: &Form, named_arguments: &[Argument]) -> Option<Form> {
     let within = list.within(Binding::Value);
     let mut text = match named(named_arguments, "key") {
         Some(Argument::Function(variables, body)) => {
@@ -311,7 +353,7 @@ fn range(from: &str, to: &str) -> Option<Form> {
 pub(super) fn with_default(value: &Form, default: &Form) -> Option<Form> {
     let text = format!(
         "{} ?? {}",
-        value.within(Binding::And),
+        value.required().within(Binding::And),
         default.within(Binding::And)
     );
     Some(Form::new(text, Binding::Or, default.kind))
@@ -332,7 +374,7 @@ pub(super) fn of_namespace(namespace: &str, name: &str, arguments: &[Argument]) 
         }
         ("Object", "keys" | "values") => call(name, &[first?], Kind::List),
         ("Object", "entries") => method(first?, "items", &[]),
-        ("Array", "from") => first.cloned(),
+        ("Array", "from") => Some(first?.items()),
         ("Array", "isArray") => None,
         ("Number", "parseFloat" | "parseInt") | ("String", _) => function(name, arguments),
         ("Date" | "datetime", "now" | "utcnow" | "today") => Some(Form::value("now()", Kind::Text)),

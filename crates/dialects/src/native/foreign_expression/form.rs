@@ -6,6 +6,8 @@ pub(super) enum Kind {
     Path,
     Text,
     Number,
+    /// A number that is divided as one with a fraction, even if it is whole.
+    Decimal,
     Truth,
     List,
     Other,
@@ -54,6 +56,32 @@ impl Form {
         }
     }
 
+    /// The form of a value that the expression fails without, where a path had a `?` for a missing part.
+    pub(super) fn required(&self) -> Self {
+        match self.text.strip_suffix('?') {
+            Some(path) => Self::new(path, self.binding, self.kind),
+            None => self.clone(),
+        }
+    }
+
+    /// The form as a condition, in which a missing part counts as false.
+    pub(super) fn as_condition(&self) -> Self {
+        match self.text.strip_suffix('?') {
+            Some(path) => Self::new(format!("{path} ?? false"), Binding::Or, Kind::Truth),
+            None => self.clone(),
+        }
+    }
+
+    /// The items of a list, or the keys of an object: what a loop of Python goes over.
+    pub(super) fn items(&self) -> Self {
+        let form = self.required();
+        if form.kind == Kind::List {
+            return form;
+        }
+        let within = form.within(Binding::Value);
+        Self::value(format!("{within}.map(x, x)"), Kind::List)
+    }
+
     /// The form as text: `string(…)` of it unless it is text.
     pub(super) fn as_text(&self) -> String {
         if self.kind == Kind::Text {
@@ -83,14 +111,19 @@ pub(super) struct LoopForm {
     pub(super) variable: String,
     pub(super) list: Form,
     pub(super) condition: Option<Form>,
+    /// True if each value is the list of an inner loop.
+    pub(super) is_nested: bool,
 }
 
 impl LoopForm {
     /// The list, without the items that do not fulfil the condition.
     pub(super) fn filtered(&self) -> String {
-        let list = self.list.within(Binding::Value);
+        let list = self.list.required().within(Binding::Value);
         match &self.condition {
-            Some(condition) => format!("{list}.filter({}, {})", self.variable, condition.text),
+            Some(condition) => {
+                let condition = condition.as_condition();
+                format!("{list}.filter({}, {})", self.variable, condition.text)
+            }
             None => list,
         }
     }
@@ -98,10 +131,17 @@ impl LoopForm {
     /// The list of values.
     pub(super) fn mapped(&self) -> Form {
         let list = self.filtered();
-        let text = if self.value.text == self.variable {
+        // A loop over an object goes over its keys, also without a condition.
+        let is_list = self.condition.is_some() || self.list.kind == Kind::List;
+        let text = if self.value.text == self.variable && is_list {
             list
         } else {
             format!("{list}.map({}, {})", self.variable, self.value.text)
+        };
+        let text = if self.is_nested {
+            text + ".flatten()"
+        } else {
+            text
         };
         Form::value(text, Kind::List)
     }
@@ -116,7 +156,7 @@ pub(super) fn choice(condition: &Form, then: &Form, otherwise: &Form) -> Form {
     };
     let text = format!(
         "{} ? {} : {}",
-        condition.within(Binding::Or),
+        condition.as_condition().within(Binding::Or),
         then.within(Binding::Or),
         otherwise.text
     );
@@ -125,8 +165,37 @@ pub(super) fn choice(condition: &Form, then: &Form, otherwise: &Form) -> Form {
 
 /// The opposite of a condition.
 pub(super) fn negated(form: &Form) -> Form {
-    let text = format!("!{}", form.within(Binding::Prefix));
+    let text = format!("!{}", form.as_condition().within(Binding::Prefix));
     Form::new(text, Binding::Prefix, Kind::Truth)
+}
+
+/// The quotient of other languages, which has a fraction; that of whole numbers is whole here.
+pub(super) fn quotient(left: &Form, right: &Form) -> Form {
+    let (left, right) = (left.required(), right.required());
+    let is_decimal = |form: &Form| {
+        form.kind == Kind::Decimal
+            || (form.kind == Kind::Number
+                && form.text.parse::<f64>().is_ok()
+                && form.text.contains('.'))
+    };
+    let is_whole = |form: &Form| form.text.parse::<u64>().is_ok();
+    let (first, second) = (left.within(Binding::Product), right.within(Binding::Prefix));
+    let text = if is_decimal(&left) || is_decimal(&right) {
+        format!("{first} / {second}")
+    } else if is_whole(&right) {
+        format!("{first} / {second}.0")
+    } else if is_whole(&left) {
+        format!("{first}.0 / {second}")
+    } else {
+        format!("double({}) / {second}", left.text)
+    };
+    Form::new(text, Binding::Product, Kind::Decimal)
+}
+
+/// The quotient rounded down of Python, `left // right`.
+pub(super) fn floor_quotient(left: &Form, right: &Form) -> Form {
+    let quotient = quotient(left, right);
+    Form::value(format!("math.floor({})", quotient.text), Kind::Number)
 }
 
 /// The text with the content `inside`, which has escapes as other languages have.

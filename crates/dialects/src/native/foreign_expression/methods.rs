@@ -1,6 +1,6 @@
 //! Fields, methods and filters of other languages, and the forms that have their effect here.
 
-use super::calls::{call, function, named, rounded, values, with_default};
+use super::calls::{call, function, named, ordered, rounded, values, with_default};
 use super::form::{Argument, Binding, Form, Kind, joined};
 
 /// Names of fields whose values are texts.
@@ -27,8 +27,23 @@ const TEXTS: [&str; 20] = [
     "markdown",
 ];
 
+/// How the form of the method or filter `name` of other languages differs from it; `None` if it does not.
+pub(super) fn difference(name: &str, arguments: usize) -> Option<&'static str> {
+    Some(match (name, arguments) {
+        ("toFixed", _) => "the result is a number, without zeros at its end",
+        ("lstrip" | "rstrip" | "trimStart" | "trimEnd", 0) => "`trim` removes blanks at both ends",
+        ("split", 0) => "several blanks in a row give empty texts",
+        ("splitlines" | "lines" | "split_lines", 0) => {
+            "a line break at the end gives an empty text after it"
+        }
+        ("truncate", _) => "nothing marks the end that is cut off",
+        _ => return None,
+    })
+}
+
 /// The field `name` of `form`.
 pub(super) fn field(form: &Form, name: &str) -> Form {
+    let form = &form.required();
     let within = form.within(Binding::Value);
     if name == "length" {
         return Form::value(format!("{within}.size()"), Kind::Number);
@@ -41,7 +56,7 @@ pub(super) fn field(form: &Form, name: &str) -> Form {
 
 /// The items of `list` whose own fields fulfil `condition`, `rows[kind = 'a' and size > 1]` of JSONata.
 pub(super) fn matching(list: &Form, condition: &Form) -> Option<Form> {
-    let within = list.within(Binding::Value);
+    let within = list.required().within(Binding::Value);
     let test = |part: &str| {
         let (field, rest) = part.split_once(' ')?;
         let is_path = |sign: char| sign.is_alphanumeric() || "_.".contains(sign);
@@ -63,6 +78,7 @@ pub(super) fn matching(list: &Form, condition: &Form) -> Option<Form> {
 
 /// A part of a list or of a text.
 pub(super) fn slice(list: &Form, from: Option<&Form>, to: Option<&Form>) -> Form {
+    let list = &list.required();
     let within = list.within(Binding::Value);
     let size = format!("size({})", list.text);
     let bound = |form: &Form| match form.text.strip_prefix('-') {
@@ -82,6 +98,27 @@ pub(super) fn slice(list: &Form, from: Option<&Form>, to: Option<&Form>) -> Form
 
 /// The call of the method `name` of `receiver`.
 pub(super) fn method(receiver: &Form, name: &str, arguments: &[Argument]) -> Option<Form> {
+    let receiver = &receiver.required();
+    if name == "reduce" {
+        return reduced(receiver, arguments);
+    }
+    // `', '.join(str(x) for x in list)`
+    let looped: Vec<Argument>;
+    let arguments = match arguments {
+        [Argument::Loop(comprehension)] => {
+            looped = vec![Argument::Value(comprehension.mapped())];
+            &looped
+        }
+        others => others,
+    };
+    let is_ordered = matches!(name, "sort" | "sorted" | "toSorted") && !arguments.is_empty();
+    if is_ordered
+        && arguments
+            .iter()
+            .all(|argument| matches!(argument, Argument::Named(..)))
+    {
+        return ordered("sorted", receiver, arguments);
+    }
     if let Some(Argument::Function(variables, body)) = arguments.first() {
         return with_function(receiver, name, variables, body);
     }
@@ -103,6 +140,11 @@ pub(super) fn method(receiver: &Form, name: &str, arguments: &[Argument]) -> Opt
         ("toLowerCase" | "lower" | "toLower" | "downcase" | "lowercase" | "casefold", []) => {
             form("lowerAscii()", Kind::Text)
         }
+        ("capitalize", []) => Some(Form::new(
+            format!("{within}.substring(0, 1).upperAscii() + {within}.substring(1).lowerAscii()"),
+            Binding::Sum,
+            Kind::Text,
+        )),
         ("strip" | "trim" | "lstrip" | "rstrip" | "trimEnd" | "trimStart", []) => {
             form("trim()", Kind::Text)
         }
@@ -111,16 +153,32 @@ pub(super) fn method(receiver: &Form, name: &str, arguments: &[Argument]) -> Opt
         ("replaceAll", [from, to]) => {
             form(&format!("replace({}, {})", from.text, to.text), Kind::Text)
         }
-        ("includes" | "include" | "has", [item]) if receiver.kind == Kind::List => Some(Form::new(
-            format!("{} in {within}", item.within(Binding::Sum)),
-            Binding::Comparison,
-            Kind::Truth,
-        )),
-        ("includes" | "include", [item]) => form(&format!("contains({})", item.text), Kind::Truth),
+        // `in` finds an item of a list and a part of a text alike.
+        ("includes" | "include", [item]) | ("has" | "contains", [item])
+            if receiver.kind == Kind::List || name.starts_with("incl") =>
+        {
+            Some(Form::new(
+                format!("{} in {within}", item.within(Binding::Sum)),
+                Binding::Comparison,
+                Kind::Truth,
+            ))
+        }
         ("startswith" | "starts_with", [start]) => {
             form(&format!("startsWith({})", start.text), Kind::Truth)
         }
         ("endswith" | "ends_with", [end]) => form(&format!("endsWith({})", end.text), Kind::Truth),
+        ("index" | "indexOf", [item])
+            if receiver.kind == Kind::List || item.kind == Kind::Number =>
+        {
+            let items = format!("lists.range(size({}))", receiver.text);
+            let test = format!("{within}[i] == {}", item.within(Binding::Sum));
+            let position = Form::value(format!("{items}.filter(i, {test}).first()"), Kind::Number);
+            if name == "index" {
+                return Some(position);
+            }
+            let none = Form::value("-1", Kind::Number);
+            with_default(&position, &none)
+        }
         ("find" | "index" | "search", [part]) => {
             form(&format!("indexOf({})", part.text), Kind::Number)
         }
@@ -135,7 +193,11 @@ pub(super) fn method(receiver: &Form, name: &str, arguments: &[Argument]) -> Opt
             let list = list.within(Binding::Value);
             Some(Form::value(format!("{list}.join({within})"), Kind::Text))
         }
-        ("get", [key]) => Some(entry(receiver, key)),
+        // It is null if the entry is missing.
+        ("get", [key]) => {
+            let path = entry(receiver, key);
+            Some(Form::value(path.text + "?", path.kind))
+        }
         ("get", [key, default]) => with_default(&entry(receiver, key), default),
         ("items" | "entries", []) => Some(Form::value(
             format!("{within}.keys().map(k, [k, {within}[k]])"),
@@ -162,14 +224,18 @@ pub(super) fn method(receiver: &Form, name: &str, arguments: &[Argument]) -> Opt
             let values: Vec<Form> = values.iter().map(|form| (*form).clone()).collect();
             joined(&format.split("{}").collect::<Vec<_>>(), &values)
         }
-        ("average" | "mean", []) => form("avg()", Kind::Number),
+        ("average" | "mean" | "avg", []) => form("avg()", Kind::Decimal),
         ("map" | "filter" | "exists" | "all" | "sortBy" | "groupBy" | "exists_one", values) => {
             let written: Vec<&str> = values.iter().map(|form| &*form.text).collect();
             loop_over(receiver, name, &written)
         }
         _ => {
             let written: Vec<&str> = values.iter().map(|form| &*form.text).collect();
-            form(&format!("{name}({})", written.join(", ")), Kind::Other)
+            let kind = match name {
+                "distinct" | "flatten" | "keys" | "sort" | "split" | "values" => Kind::List,
+                _ => Kind::Other,
+            };
+            form(&format!("{name}({})", written.join(", ")), kind)
         }
     }
 }
@@ -217,6 +283,13 @@ fn entry(receiver: &Form, key: &Form) -> Form {
 fn with_function(receiver: &Form, name: &str, variables: &[String], body: &Form) -> Option<Form> {
     let within = receiver.within(Binding::Value);
     let form = |text: String, kind| Some(Form::value(text, kind));
+    // The index that JavaScript passes as well.
+    let variables = match variables {
+        [x, index] if name != "sort" && name != "toSorted" && !mentions(&body.text, index) => {
+            std::slice::from_ref(x)
+        }
+        others => others,
+    };
     match (name, variables) {
         ("map" | "filter" | "all" | "exists" | "sortBy" | "groupBy", [x]) => {
             form(format!("{within}.{name}({x}, {})", body.text), Kind::List)
@@ -241,6 +314,12 @@ fn with_function(receiver: &Form, name: &str, variables: &[String], body: &Form)
         // `(a, b) => a.x - b.x`
         ("sort" | "toSorted", [a, b]) => {
             let (first, second) = match body.text.split_once(" - ") {
+                Some((first, second)) if first == a && second == b => {
+                    return form(format!("{within}.sort()"), Kind::List);
+                }
+                Some((first, second)) if first == b && second == a => {
+                    return form(format!("{within}.sort().reverse()"), Kind::List);
+                }
                 Some(pair) => pair,
                 None => {
                     let text = body.text.strip_suffix(')')?;
@@ -260,13 +339,65 @@ fn with_function(receiver: &Form, name: &str, variables: &[String], body: &Form)
                 Kind::List,
             )
         }
-        // `(total, x) => total + x.a`
-        ("reduce", [total, x]) => {
-            let body = body.text.strip_prefix(&format!("{total} + "))?;
-            if body == x {
-                return form(format!("{within}.sum()"), Kind::Number);
-            }
-            form(format!("{within}.map({x}, {body}).sum()"), Kind::Number)
+        _ => None,
+    }
+}
+
+/// Returns true if `name` is a word in `text`.
+fn mentions(text: &str, name: &str) -> bool {
+    let is_of_name = |sign: char| sign.is_alphanumeric() || sign == '_';
+    text.split(|sign| !is_of_name(sign))
+        .any(|word| word == name)
+}
+
+/// The sum or the text that `reduce((total, x) => total + x.a, start)` makes of a list.
+fn reduced(list: &Form, arguments: &[Argument]) -> Option<Form> {
+    let (variables, body, start) = match arguments {
+        [Argument::Function(variables, body)] => (variables, body, None),
+        [Argument::Function(variables, body), Argument::Value(start)] => {
+            (variables, body, Some(start))
+        }
+        _ => return None,
+    };
+    let [total, x] = variables.as_slice() else {
+        return None;
+    };
+    let within = list.within(Binding::Value);
+    let added = body.text.strip_prefix(&format!("{total} + "));
+    // In a text, the parts are texts: `string(total) + x`.
+    let joined = body.text.strip_prefix(&format!("string({total}) + "));
+    // The total is the first summand, and nothing else.
+    if body.binding != Binding::Sum || mentions(added.or(joined)?, total) {
+        return None;
+    }
+    let is_item = |part: &str| part == x;
+    match (start.map(|start| (start.kind, &*start.text)), added) {
+        // Without a start, that is the first item itself.
+        (None, Some(part)) if is_item(part) => {
+            Some(Form::value(format!("{within}.sum()"), Kind::Number))
+        }
+        (Some((Kind::Number, start)), Some(part)) => {
+            let sum = if is_item(part) {
+                format!("{within}.sum()")
+            } else {
+                format!("{within}.map({x}, {part}).sum()")
+            };
+            Some(match start {
+                "0" => Form::value(sum, Kind::Number),
+                start => Form::new(format!("{start} + {sum}"), Binding::Sum, Kind::Number),
+            })
+        }
+        (Some((Kind::Text, start)), _) => {
+            let part = match (added, joined) {
+                (Some(part), _) if !part.contains(" - ") => format!("string({part})"),
+                (None, Some(part)) => part.to_owned(),
+                _ => return None,
+            };
+            let text = format!("{within}.map({x}, {part}).join('')");
+            Some(match start {
+                "''" => Form::value(text, Kind::Text),
+                start => Form::new(format!("{start} + {text}"), Binding::Sum, Kind::Text),
+            })
         }
         _ => None,
     }
@@ -355,7 +486,7 @@ pub(super) fn filter(value: &Form, name: &str, arguments: &[Argument]) -> Option
         ("groupby" | "group_by", [key]) => list(format!("{within}.groupBy(x, {})", field(key)?)),
         ("sum", [key]) => list(format!("{within}.map(x, {}).sum()", field(key)?)),
         ("map", [key]) if field(key).is_some() => list(format!("{within}.map(x, {})", field(key)?)),
-        ("list", []) => Some(value.clone()),
+        ("list", []) => Some(value.items()),
         ("default" | "d", [default, ..]) => with_default(value, default),
         ("length" | "count" | "size", []) => call("size", &[value], Kind::Number),
         ("tojson" | "to_json" | "json" | "string" | "toJson" | "jsonify", []) => {

@@ -1,7 +1,7 @@
 //! Translation of whole expressions of Python, JavaScript and Jinja into native ones.
 //!
-//! The translation is only advice in an error, and the expression that further checks use. It may differ from the original in
-//! corner cases of these languages, but it is always readable.
+//! The translation is advice in an error, and the expression that further checks use. It is always readable. Advice without a known
+//! difference is a fix as well, so that it has the value that the expression has in its own language.
 
 mod calls;
 mod form;
@@ -16,17 +16,44 @@ use planwright_core::expression::{MAX_EXPRESSION_CHARS, PatternBudget};
 pub(super) use self::calls::numbers;
 use self::parser::ForeignParser;
 
+/// The native form of an expression of another language.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct TranslatedForm {
+    /// The form.
+    pub(super) text: String,
+    /// How the form differs from the expression in some cases.
+    pub(super) difference: Option<&'static str>,
+}
+
+impl TranslatedForm {
+    /// A form without a difference.
+    pub(super) fn exact(text: String) -> Self {
+        Self {
+            text,
+            difference: None,
+        }
+    }
+}
+
 /// The native form of `text`; `None` if there is none, or it is `text` itself.
 pub(super) fn exact_form(text: &str, patterns: &mut PatternBudget) -> Option<String> {
+    translated(text, patterns).map(|form| form.text)
+}
+
+/// The native form of `text`, with its difference; `None` if there is none, or it is `text` itself.
+pub(super) fn translated(text: &str, patterns: &mut PatternBudget) -> Option<TranslatedForm> {
     if text.chars().count() > MAX_EXPRESSION_CHARS {
         return None;
     }
-    let form = match shell_default(text) {
-        Some(form) => form,
+    let (form, difference) = match shell_default(text) {
+        Some(form) => (form, None),
         None => ForeignParser::new(&tokens::tokens(text)?).whole()?,
     };
     let is_shown = form != text.trim() && !form.contains(['`', '\n']);
-    (is_shown && super::reference::is_readable(&form, patterns)).then_some(form)
+    (is_shown && super::reference::is_readable(&form, patterns)).then_some(TranslatedForm {
+        text: form,
+        difference,
+    })
 }
 
 /// The form of a default of a shell, `a.b:-none`.

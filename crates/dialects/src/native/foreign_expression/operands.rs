@@ -9,9 +9,12 @@ use super::tokens::{Token, tokens};
 impl ForeignParser<'_> {
     pub(super) fn postfix(&mut self) -> Option<Form> {
         let mut form = self.primary()?;
+        let mut is_optional = false;
+        let mut is_path = form.kind == Kind::Path;
         loop {
             match self.sign() {
                 "." | "?." | "->" | "::" => {
+                    is_optional |= self.sign() == "?.";
                     self.at += 1;
                     if self.sign() == "[" {
                         continue;
@@ -31,14 +34,18 @@ impl ForeignParser<'_> {
                     self.at += 1;
                     form = if self.takes("(") {
                         let arguments = self.arguments(")")?;
+                        self.differs(methods::difference(name, arguments.len()));
+                        is_path = false;
                         methods::method(&form, name, &arguments)?
                     } else {
                         methods::field(&form, name)
                     };
+                    is_path &= form.kind == Kind::Path;
                 }
                 "[" => {
                     self.at += 1;
-                    form = self.index(&form)?;
+                    form = self.index(&form.required())?;
+                    is_path &= form.kind == Kind::Path;
                 }
                 // TypeScript's assertion that a value is not null.
                 "!" => self.at += 1,
@@ -56,9 +63,17 @@ impl ForeignParser<'_> {
                     } else {
                         Vec::new()
                     };
+                    self.differs(methods::difference(name, arguments.len()));
+                    is_path = false;
                     form = methods::filter(&form, name, &arguments)?;
                 }
-                _ => return Some(form),
+                _ if is_optional && is_path && !form.text.ends_with('?') => {
+                    return Some(Form::value(form.text + "?", form.kind));
+                }
+                _ => {
+                    self.differs(is_optional.then_some("a missing part is an error"));
+                    return Some(form);
+                }
             }
         }
     }
@@ -122,7 +137,7 @@ impl ForeignParser<'_> {
                 Some(Form::value(number, Kind::Number))
             }
             Token::Text(inside) => Some(text(inside)),
-            Token::Template(inside, opening) => template(inside, opening, self.depth),
+            Token::Template(inside, opening) => self.template(inside, opening),
             Token::Name("lambda") => None,
             Token::Name("new") => {
                 let date = self.takes_word("Date") && self.takes("(");
@@ -265,6 +280,11 @@ impl ForeignParser<'_> {
         if !self.takes_word("for") {
             return Some(Argument::Value(value));
         }
+        self.loop_of(value)
+    }
+
+    /// The loop with the value `value`, after its word `for`.
+    fn loop_of(&mut self, value: Form) -> Option<Argument> {
         let variable = self.word().to_owned();
         self.at += 1;
         self.takes_word("in").then_some(())?;
@@ -274,12 +294,54 @@ impl ForeignParser<'_> {
         } else {
             None
         };
-        Some(Argument::Loop(LoopForm {
+        let mut comprehension = LoopForm {
             value,
             variable,
             list,
             condition,
-        }))
+            is_nested: false,
+        };
+        // `x + y for x in a for y in b`
+        if self.takes_word("for") {
+            self.depth += 1;
+            if self.depth > super::parser::MAX_DEPTH {
+                return None;
+            }
+            let Argument::Loop(inner) = self.loop_of(comprehension.value.clone())? else {
+                return None;
+            };
+            self.depth -= 1;
+            comprehension.value = inner.mapped();
+            comprehension.is_nested = true;
+        }
+        Some(Argument::Loop(comprehension))
+    }
+
+    /// The text with the content `inside`, whose expressions are between `opening` and `}`.
+    fn template(&mut self, inside: &str, opening: &str) -> Option<Form> {
+        let mut texts = Vec::new();
+        let mut values = Vec::new();
+        let mut rest = inside;
+        while let Some((before, after)) = rest.split_once(opening) {
+            let (expression, after) = after.split_once('}')?;
+            // A format such as `{x:.2f}` has no form here.
+            let tokens = tokens(expression)?;
+            let mut parser = ForeignParser::new(&tokens);
+            parser.depth = self.depth + 1;
+            let value = parser.expression()?;
+            (parser.at == tokens.len()).then_some(())?;
+            self.differs(parser.difference);
+            texts.push(before);
+            values.push(value);
+            rest = after;
+        }
+        texts.push(rest);
+        joined(&texts, &values)
+    }
+
+    /// Remembers how the form differs from the expression.
+    fn differs(&mut self, difference: Option<&'static str>) {
+        self.difference = self.difference.or(difference);
     }
 
     /// The parameters of a function, with the sign that ends them; the cursor does not move if there is no function.
@@ -306,28 +368,4 @@ impl ForeignParser<'_> {
         self.at = start;
         None
     }
-}
-
-/// The text with the content `inside`, whose expressions are between `opening` and `}`.
-fn template(inside: &str, opening: &str, depth: usize) -> Option<Form> {
-    let mut texts = Vec::new();
-    let mut values = Vec::new();
-    let mut rest = inside;
-    while let Some((before, after)) = rest.split_once(opening) {
-        let (expression, after) = after.split_once('}')?;
-        // A format such as `{x:.2f}` has no form here.
-        let tokens = tokens(expression)?;
-        let mut parser = ForeignParser {
-            tokens: &tokens,
-            at: 0,
-            depth: depth + 1,
-        };
-        let value = parser.expression()?;
-        (parser.at == tokens.len()).then_some(())?;
-        texts.push(before);
-        values.push(value);
-        rest = after;
-    }
-    texts.push(rest);
-    joined(&texts, &values)
 }

@@ -1,6 +1,8 @@
 //! A parser of expressions in Python, JavaScript and Jinja that writes them in this dialect: operators.
 
-use super::form::{Argument, Binding, Form, Kind, choice, joined, negated};
+use super::form::{
+    Argument, Binding, Form, Kind, choice, floor_quotient, joined, negated, quotient,
+};
 use super::tokens::Token;
 
 /// The maximum depth of brackets.
@@ -11,6 +13,8 @@ pub(super) struct ForeignParser<'t> {
     pub(super) tokens: &'t [Token<'t>],
     pub(super) at: usize,
     pub(super) depth: usize,
+    /// How the form differs from the expression in some cases.
+    pub(super) difference: Option<&'static str>,
 }
 
 impl<'t> ForeignParser<'t> {
@@ -19,13 +23,14 @@ impl<'t> ForeignParser<'t> {
             tokens,
             at: 0,
             depth: 0,
+            difference: None,
         }
     }
 
-    /// The form of all tokens.
-    pub(super) fn whole(mut self) -> Option<String> {
+    /// The form of all tokens, and how it differs from them.
+    pub(super) fn whole(mut self) -> Option<(String, Option<&'static str>)> {
         let form = self.expression()?;
-        (self.at == self.tokens.len()).then_some(form.text)
+        (self.at == self.tokens.len()).then_some((form.text, self.difference))
     }
 
     pub(super) fn sign(&self) -> &'t str {
@@ -99,16 +104,25 @@ impl<'t> ForeignParser<'t> {
                 continue;
             }
             // A value after `or` replaces a missing one.
-            let is_value = matches!(right.kind, Kind::Text | Kind::Number | Kind::List);
+            let is_value =
+                matches!(right.kind, Kind::Text | Kind::Number | Kind::List) || right.text == "{}";
             let (sign, kind) = if is_default || (is_value && left.kind == Kind::Path) {
+                if !is_default && !matches!(&*right.text, "0" | "''" | "[]" | "{}") {
+                    self.difference =
+                        Some("`??` replaces a missing value, and not one that is empty or zero");
+                }
                 ("??", right.kind)
             } else {
                 ("||", Kind::Truth)
             };
+            let operand = |form: &Form| match sign {
+                "??" => form.required(),
+                _ => form.as_condition(),
+            };
             let text = format!(
                 "{} {sign} {}",
-                left.within(Binding::Or),
-                right.within(Binding::And)
+                operand(&left).within(Binding::Or),
+                operand(&right).within(Binding::And)
             );
             left = Form::new(text, Binding::Or, kind);
         }
@@ -121,8 +135,8 @@ impl<'t> ForeignParser<'t> {
             let right = self.negation()?;
             let text = format!(
                 "{} && {}",
-                left.within(Binding::And),
-                right.within(Binding::Comparison)
+                left.as_condition().within(Binding::And),
+                right.as_condition().within(Binding::Comparison)
             );
             left = Form::new(text, Binding::And, Kind::Truth);
         }
@@ -221,7 +235,7 @@ impl<'t> ForeignParser<'t> {
             text.push_str(&if is_text {
                 term.as_text()
             } else {
-                term.within(if at > 0 {
+                term.required().within(if at > 0 {
                     Binding::Product
                 } else {
                     Binding::Sum
@@ -240,15 +254,15 @@ impl<'t> ForeignParser<'t> {
                 continue;
             }
             let right = self.prefix()?;
-            let (first, second) = (left.within(Binding::Product), right.within(Binding::Prefix));
-            left = if sign == "//" {
-                Form::value(format!("math.floor({first} / {second})"), Kind::Number)
-            } else {
-                Form::new(
-                    format!("{first} {sign} {second}"),
-                    Binding::Product,
-                    Kind::Other,
-                )
+            left = match sign {
+                "/" => quotient(&left, &right),
+                "//" => floor_quotient(&left, &right),
+                _ => {
+                    let first = left.required().within(Binding::Product);
+                    let second = right.required().within(Binding::Prefix);
+                    let text = format!("{first} {sign} {second}");
+                    Form::new(text, Binding::Product, Kind::Other)
+                }
             };
         }
         Some(left)
