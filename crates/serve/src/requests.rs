@@ -138,12 +138,15 @@ impl Host for PlanHost {
                 asked.approval_reason = client_reason;
             }
             verdicts.apply(&mut asked);
+            let began = (self.settings.now)();
             let agreed = self
-                .require_consent(&client, asked, arguments, caller)
-                .await;
-            agreed
-                .and_then(|()| self.is_as_shown(&tool))
-                .map_err(refused)
+                .require_consent(&client, asked, arguments.clone(), caller)
+                .await
+                .and_then(|()| self.is_as_shown(&tool));
+            if let Err(error) = &agreed {
+                self.record_refused_call(&client, &tool, &arguments, began, &error.0);
+            }
+            agreed.map_err(refused)
         })
     }
 

@@ -34,7 +34,8 @@ pub struct GatewayCall {
     pub tool: ToolName,
     /// The arguments, without secrets; `null` if they are too large.
     pub args: Value,
-    /// The answer, without secrets: the output, or the message of the error; `None` if it is too large.
+    /// The answer, without secrets: the output, or the message of the error; `None` if it is too large, or if the call became a run that
+    /// waited for a decision.
     pub answer: Option<Result<Value, String>>,
     /// True if the client had read untrusted data before the call.
     pub is_exposed: bool,

@@ -83,6 +83,7 @@ pub(super) fn read(documents: &[Value]) -> Result<Vec<Trace>, ReadError> {
             let known = id.and_then(|id| trace.calls.get_mut(*ids.get(id)?));
             if let Some(call) = known
                 && is_same_tool(&call.tool, tool)
+                && !is_retry(call, span)
                 && complete(call, span)?
             {
                 continue;
@@ -139,6 +140,11 @@ pub(super) fn read(documents: &[Value]) -> Result<Vec<Trace>, ReadError> {
         }
     }
     Ok(traces.into_values().map(|open| open.trace).collect())
+}
+
+/// Returns true if a span succeeded after the failure of a call.
+fn is_retry(call: &TracedCall, span: &Span<'_>) -> bool {
+    matches!(call.answer, TraceAnswer::Failed(_)) && answer(span).output().is_some()
 }
 
 /// Returns the tool of a span that is a call.

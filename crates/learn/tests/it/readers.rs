@@ -196,6 +196,16 @@ fn spans_of_one_call_are_one_call() {
         only(&format!("[{first}, {second}, {first}]")).calls.len(),
         1
     );
+    // A repetition after a failure is a call of its own.
+    let failed = span(
+        "3",
+        "",
+        "refund",
+        "",
+        &format!(r#"{id} "error.type": "busy","#),
+    );
+    let repeated = only(&format!("[{failed}, {first}]"));
+    assert_eq!(repeated.calls.len(), 2);
     // Without a common span or id, they are two.
     let second = span("2", "", "refund", r#"{"a": 1}"#, "");
     assert_eq!(only(&format!("[{first}, {second}]")).calls.len(), 2);

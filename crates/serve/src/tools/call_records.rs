@@ -107,6 +107,32 @@ impl PlanHost {
         });
     }
 
+    /// Records a call that became a run of its own, since a person has to decide about it, as [`record_call`](Self::record_call) does. It has no
+    /// answer: that of the run comes later, if at all.
+    pub(crate) fn record_waiting_call(
+        &self,
+        client: &GatewayClient,
+        tool: &Tool,
+        arguments: &Value,
+        began: SystemTime,
+    ) {
+        self.record_answer(client, tool, arguments, began, || None);
+    }
+
+    /// Records a call that was refused, as [`record_call`](Self::record_call) does: the work of the session has it, although nothing was done.
+    pub(crate) fn record_refused_call(
+        &self,
+        client: &GatewayClient,
+        tool: &Tool,
+        arguments: &Value,
+        began: SystemTime,
+        reason: &str,
+    ) {
+        self.record_answer(client, tool, arguments, began, || {
+            Some(Err(reason.to_owned()))
+        });
+    }
+
     fn record_answer(
         &self,
         client: &GatewayClient,

@@ -184,6 +184,7 @@ impl PlanHost {
         }
         if tool.needs_approval() {
             let (asked, caller) = (Tool::clone(&tool), Arc::clone(&call.caller));
+            let began = (self.settings.now)();
             let decision = ask_about_call(&call.client, asked, arguments.clone(), caller);
             let refusal = match decision.await {
                 Decision::Approve { .. } => self.is_as_shown(&tool).err(),
@@ -195,6 +196,7 @@ impl PlanHost {
                 }
             };
             if let Some(error) = refusal {
+                self.record_refused_call(&call.client, &tool, &arguments, began, &error.0);
                 return Ok(answer::refusal_response(&error.0));
             }
         }
@@ -229,7 +231,14 @@ impl PlanHost {
         };
         match self.check_as_servers_start(&call.client, read).await {
             // A client that can show forms was asked already.
-            Ok(valid) => self.start(&without_forms(call), valid).await,
+            Ok(valid) => {
+                let began = (self.settings.now)();
+                let started = self.start(&without_forms(call), valid).await;
+                if started.is_ok() {
+                    self.record_waiting_call(&call.client, tool, arguments, began);
+                }
+                started
+            }
             Err(invalid) => Ok(self.rejection_response(&invalid)),
         }
     }

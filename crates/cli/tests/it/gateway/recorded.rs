@@ -49,7 +49,7 @@ async fn calls_in_search_mode_are_recorded() {
     };
     call("echo", json!({"text": "hi"})).await;
     call("broken", json!({})).await;
-    // It is not called, since a person has to decide and this client cannot ask.
+    // It waits, since a person has to decide and this client cannot ask.
     call("pay", json!({})).await;
     let calls = recorded(&scene);
     assert_eq!(
@@ -63,8 +63,11 @@ async fn calls_in_search_mode_are_recorded() {
     assert_eq!(calls[1].0, "simulated.broken");
     let failed = calls[1].2.clone().unwrap().unwrap_err();
     assert!(failed.contains("it cannot be done"), "{failed}");
-    assert_eq!(calls.len(), 2);
-    // The call that waits is a run, and the others are none.
+    assert_eq!(
+        calls[2..],
+        [("simulated.pay".to_owned(), "{}".to_owned(), None)]
+    );
+    // The call that waits is a run as well, and the others are none.
     assert_eq!(
         scene
             .store
