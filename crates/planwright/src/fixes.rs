@@ -126,6 +126,7 @@ fn fixed_once<E>(
     };
     let mut before = read(text)?;
     let mut pointers = Vec::new();
+    let mut is_replaced = false;
     for _ in 0..MAX_READINGS {
         let Some(next) = before.diagnostics.apply_fixes(&fixed.text) else {
             break;
@@ -140,9 +141,13 @@ fn fixed_once<E>(
             .filter(|found| !found.fixes.is_empty());
         pointers.extend(edited.map(|found| found.pointer.clone()));
         fixed.count += fixable(&before.diagnostics).saturating_sub(fixable(&after.diagnostics));
-        fixed.is_rewritten |= rewrites(&before.diagnostics, &fixed.text);
+        let replaces = replaces(&before.diagnostics, &fixed.text);
+        is_replaced |= replaces;
+        fixed.is_rewritten |= replaces && !fixed.text.trim().starts_with('{');
         (fixed.text, before) = (next, after);
-        if is_better(&first, &before, &pointers, text, fixed.is_rewritten) {
+        // A plan in place of another one that is refused would lose the text that its author understands.
+        let is_lost = is_replaced && before.diagnostics.has_errors();
+        if !is_lost && is_better(&first, &before, &pointers, text, fixed.is_rewritten) {
             best = Some(fixed.clone());
         }
     }
@@ -216,15 +221,15 @@ fn is_same(before: &CheckedText, after: &CheckedText) -> bool {
         || (before.dialect == after.dialect && before.plan == after.plan)
 }
 
-/// Returns true if an edit replaces all of `text`, which is not JSON, by JSON.
-fn rewrites(diagnostics: &Diagnostics, text: &str) -> bool {
+/// Returns true if an edit replaces all of `text` by JSON.
+fn replaces(diagnostics: &Diagnostics, text: &str) -> bool {
     let all = text.trim();
     let is_all = |edit: &TextEdit| {
         let replaced = text.get(edit.span.start..edit.span.end);
         replaced.map(str::trim) == Some(all) && edit.replacement.starts_with('{')
     };
     let mut edits = diagnostics.iter().flat_map(|found| found.fixes.iter());
-    !all.starts_with('{') && edits.any(is_all)
+    edits.any(is_all)
 }
 
 fn problems(diagnostics: &Diagnostics) -> impl Iterator<Item = &Diagnostic> {

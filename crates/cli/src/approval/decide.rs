@@ -297,8 +297,8 @@ impl OpenCall {
     pub(crate) fn show_command(&self) -> String {
         let run = store::short_id(&self.run);
         format!(
-            "`planwright approve {run} {} --show`",
-            store::shell_word(&self.at)
+            "`planwright approve {run} --show {}`",
+            store::argument(&self.at)
         )
     }
 
@@ -453,7 +453,7 @@ fn select_calls(
 }
 
 /// Returns true if `text` is `pattern`, in which `*` stands for any text.
-fn matches(pattern: &str, text: &str) -> bool {
+pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let Some((before, rest)) = pattern.split_once('*') else {
         return pattern == text;
     };

@@ -208,7 +208,9 @@ impl CallPrompt {
                 }
                 "n" | "no" => Some(Decision::Reject { because: None }),
                 "l" | "later" => Some(Decision::Later),
-                "s" | "step" if self.request.at.item.is_some() => self.decide_step(&mut reader),
+                "s" | "step" if self.request.at.item.is_some() => {
+                    self.decide_step(changed.as_ref(), &mut reader)
+                }
                 "a" | "all" => {
                     for line in pretty_json(args).lines() {
                         self.printer.quote(&format!("  {}", visible(line)));
@@ -298,7 +300,12 @@ impl CallPrompt {
     }
 
     /// Shows the waiting calls of all items of the step, and asks for one decision about them; `None` if the person decides about each call.
-    fn decide_step(&self, reader: &mut LineReader<'_>) -> Option<Decision> {
+    /// `changed` are the arguments that the person gave the call of this question.
+    fn decide_step(
+        &self,
+        changed: Option<&Value>,
+        reader: &mut LineReader<'_>,
+    ) -> Option<Decision> {
         let whole = whole_step(&self.request.at);
         let mut calls: Vec<(String, ApprovalRequest)> = lock(&self.waiting)
             .calls
@@ -307,9 +314,12 @@ impl CallPrompt {
             .map(|(digest, call)| (digest.clone(), call.clone()))
             .collect();
         calls.sort_by_key(|(_, call)| call.at.item);
-        for (_, call) in &calls {
-            self.printer
-                .quote(&format!("\n{}", CallView::of(call).text()));
+        let own = self.request.digest();
+        for (digest, call) in &calls {
+            let args = changed.filter(|_| *digest == own);
+            let lines = CallView::of(call)
+                .lines_with(call_view::arguments(args.unwrap_or(&call.subject.args)));
+            self.printer.quote(&format!("\n{}", lines.join("\n")));
         }
         let question = format!(
             "make these {}? [y]es, [n]o, [o]ne by one:",
@@ -318,7 +328,8 @@ impl CallPrompt {
         let decision = loop {
             match reader.ask(&question).as_deref() {
                 Some("y" | "yes") => {
-                    break self.confirmed(Decision::Approve { args: None }, reader)?;
+                    let args = changed.cloned();
+                    break self.confirmed(Decision::Approve { args }, reader)?;
                 }
                 Some("n" | "no") => break Decision::Reject { because: None },
                 Some("o" | "one") => return None,
@@ -326,11 +337,16 @@ impl CallPrompt {
                 None => return Some(Decision::Later),
             }
         };
+        // The changed arguments are those of one call.
+        let for_others = match &decision {
+            Decision::Approve { .. } => Decision::Approve { args: None },
+            other => other.clone(),
+        };
         let mut waiting = lock(&self.waiting);
         for (digest, _) in calls {
             // A call that was withdrawn meanwhile needs no answer.
-            if waiting.calls.contains_key(&digest) && digest != self.request.digest() {
-                waiting.answers.insert(digest, decision.clone());
+            if waiting.calls.contains_key(&digest) && digest != own {
+                waiting.answers.insert(digest, for_others.clone());
             }
         }
         Some(decision)

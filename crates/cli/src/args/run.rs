@@ -89,14 +89,14 @@ pub(crate) struct ResumeArguments {
     /// The run: its id, or the beginning of it; `last` or `@1` for the newest run of this project, `@2` for the one before. Default: `@1`.
     #[arg(value_name = "RUN", help_heading = OPTIONS)]
     pub(crate) run: Option<String>,
-    /// Call the tool of this step again, even if it may have been called before. Several steps are separated by commas; `all` stands for
-    /// all steps with a call whose outcome is unknown.
+    /// Call the tool of this step again, even if it may have been called before. Several steps are separated by commas; `'pay[*]'` stands for
+    /// the items of `pay` that have not succeeded, and `all` for all steps with a call whose outcome is unknown.
     #[arg(help_heading = OPTIONS, long, value_name = "STEP")]
     pub(crate) retry: Vec<String>,
     /// Repeat every call whose outcome is unknown, as `--retry all` does.
     #[arg(help_heading = OPTIONS, long)]
     pub(crate) retry_unknown: bool,
-    /// Skip this step; several steps and `all` as for `--retry`.
+    /// Skip this step; several steps, patterns and `all` as for `--retry`.
     #[arg(help_heading = OPTIONS, long, value_name = "STEP")]
     pub(crate) skip: Vec<String>,
     /// Continue as if this step had returned VALUE, which is JSON if it parses, else text.

@@ -8,6 +8,7 @@ use planwright::dialects::document::nearest;
 /// Names of commands in other programs, each with the command here.
 const COMMAND_SYNONYMS: &[(&str, &str)] = &[
     ("abort", "cancel"),
+    ("cat", "show"),
     ("continue", "resume"),
     ("describe", "show"),
     ("draw", "show"),
@@ -20,6 +21,7 @@ const COMMAND_SYNONYMS: &[(&str, &str)] = &[
     ("invoke", "call"),
     ("kill", "cancel"),
     ("lint", "check"),
+    ("mcp", "servers"),
     ("new", "init"),
     ("pending", "waiting"),
     ("plan", "create"),
@@ -27,11 +29,17 @@ const COMMAND_SYNONYMS: &[(&str, &str)] = &[
     ("ps", "runs"),
     ("remove", "delete"),
     ("rm", "delete"),
+    ("rollback", "revert"),
     ("setup", "init"),
     ("start", "run"),
     ("stop", "cancel"),
+    ("tail", "logs"),
     ("test", "check"),
+    ("undo", "revert"),
     ("verify", "check"),
+    ("view", "show"),
+    ("visualize", "show"),
+    ("viz", "show"),
 ];
 
 /// Options of other programs, each with the option that has the intended effect, if the command has it.

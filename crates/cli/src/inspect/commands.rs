@@ -266,36 +266,7 @@ pub(crate) async fn tools(
             // A server has a single heading, even if its tools are not listed consecutively.
             let servers: IndexSet<&ServerName> = found.iter().map(|tool| &tool.server).collect();
             found.sort_by_key(|tool| servers.get_index_of(&tool.server));
-            let mut server = None;
-            for tool in &found {
-                if server != Some(&tool.server) {
-                    printer.data_line(&format!("{}:", terminal_text::one_line(&tool.server)));
-                    server = Some(&tool.server);
-                }
-                printer.data_line(&format!("  {}", signature(catalog, tool)));
-                if let Some(line) = tool
-                    .description
-                    .as_deref()
-                    .and_then(|text| text.lines().next())
-                {
-                    printer.data_line(&format!("      {}", listed(line)));
-                }
-                if filter.is_some() {
-                    let pretty =
-                        |schema: &Value| serde_json::to_string_pretty(schema).unwrap_or_default();
-                    let mut lines = pretty(tool.input.as_value());
-                    if !tool.output.is_any() {
-                        lines += "\ngives:\n";
-                        lines += &pretty(tool.output.as_value());
-                    } else if let Some(seen) = seen_answers(tool) {
-                        lines += "\n";
-                        lines += &seen;
-                    }
-                    for line in lines.lines() {
-                        printer.data_line(&format!("      {}", terminal_text::one_line(line)));
-                    }
-                }
-            }
+            printer.pages(&listing_text(catalog, &found, filter.is_some()));
             if found.is_empty() {
                 printer.status(if catalog.is_empty() {
                     "no tools: name servers with `--servers FILE` or try `--workspace .`"
@@ -309,6 +280,40 @@ pub(crate) async fn tools(
         }
     }
     Ok(Exit::Success)
+}
+
+/// Lists tools, grouped by server; with `are_whole`, with their schemas.
+fn listing_text(catalog: &Catalog, tools: &[&Tool], are_whole: bool) -> String {
+    let mut text = String::new();
+    let mut server = None;
+    for tool in tools {
+        // Writing to a text cannot fail.
+        if server != Some(&tool.server) {
+            let _ = writeln!(text, "{}:", terminal_text::one_line(&tool.server));
+            server = Some(&tool.server);
+        }
+        let _ = writeln!(text, "  {}", signature(catalog, tool));
+        let description = tool.description.as_deref();
+        if let Some(line) = description.and_then(|description| description.lines().next()) {
+            let _ = writeln!(text, "      {}", listed(line));
+        }
+        if !are_whole {
+            continue;
+        }
+        let pretty = |schema: &Value| serde_json::to_string_pretty(schema).unwrap_or_default();
+        let mut lines = pretty(tool.input.as_value());
+        if !tool.output.is_any() {
+            lines += "\ngives:\n";
+            lines += &pretty(tool.output.as_value());
+        } else if let Some(seen) = seen_answers(tool) {
+            lines += "\n";
+            lines += &seen;
+        }
+        for line in lines.lines() {
+            let _ = writeln!(text, "      {}", terminal_text::one_line(line));
+        }
+    }
+    text
 }
 
 /// Formats `name(city: string, days?: integer)`, with a mark if a person is asked.

@@ -32,7 +32,7 @@ pub(crate) fn explain(
         Format::Json => output::json(&subject.explanation(), RunFormat::Json, printer)?,
         Format::Text => {
             let columns = Printer::data_width().min(MAX_COLUMNS);
-            printer.data(&rendered(subject.page(), columns));
+            printer.pages(&rendered(subject.page(), columns));
         }
     }
     Ok(Exit::Success)

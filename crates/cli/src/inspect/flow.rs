@@ -239,7 +239,7 @@ async fn of_tools(
             for note in toolbox.notes() {
                 printer.status(&note);
             }
-            printer.data(&tools_text(&tools));
+            printer.pages(&tools_text(&tools));
         }
         Format::Json => output::json(&FlowToolsV1::new(tools, found), RunFormat::Json, printer)?,
     }

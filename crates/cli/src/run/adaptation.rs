@@ -379,9 +379,11 @@ fn report_pinned_call(pinned: &CalledStep, therefore: &str, session: &RunSession
             session.id
         ),
         (Some(_), false) => format!(
-            "check whether it happened, then resume: `planwright resume {}` with `--retry {at}`, `--skip {at}` or `--set {at}=VALUE`",
+            "check whether it happened, then resume: `planwright resume {}` with `{}`, `{}` or `{}=VALUE`",
             session.id,
-            at = store::shell_word(&pinned.at)
+            store::option("--retry", &pinned.at),
+            store::option("--skip", &pinned.at),
+            store::option("--set", &pinned.at)
         ),
     };
     session.printer.hint(advice);

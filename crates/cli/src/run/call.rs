@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use planwright::core::{Catalog, Lookup, Object, Tool, Value};
 use planwright::dialects::native::Native;
 use planwright::dialects::{Dialect, ReadOptions, parse};
-use planwright::loaded_plan::{LoadedPlan, single_call};
+use planwright::loaded_plan::{LoadedPlan, named_call, single_call};
 
 use super::plan_file::value_or_text;
 use super::session::PlanCommand;
@@ -33,15 +33,11 @@ fn plan(arguments: &SingleCallArguments, catalog: &Catalog) -> Result<LoadedPlan
         Lookup::Ambiguous(_) | Lookup::Unknown => None,
     };
     let args = values(arguments, found.as_deref())?;
-    let Some(tool) = found else {
-        let step = Value::object([
-            ("id", Value::from("call")),
-            ("tool", Value::from(arguments.tool.as_str())),
-        ]);
-        let plan = Value::object([("steps", Value::list([step]))]);
-        return Ok(loaded(&plan.to_json()));
+    let plan = match &found {
+        Some(tool) => single_call(catalog, tool, &args),
+        None => named_call(&arguments.tool, &args),
     };
-    let (text, _) = Native.print(&single_call(catalog, &tool, &args));
+    let (text, _) = Native.print(&plan);
     let text =
         text.ok_or_else(|| CommandError::new("these arguments cannot be written as a plan"))?;
     Ok(loaded(&text))

@@ -17,6 +17,7 @@ use planwright::stored::{
 };
 use planwright_store::LeasedRun;
 
+use crate::approval::decide;
 use crate::approval::passphrase::PassphraseCheck;
 use crate::args::{PlanArguments, Progress, ResumeArguments, TextArguments, ToolArguments};
 use crate::error::{CommandError, Exit};
@@ -142,8 +143,8 @@ pub(crate) async fn resume(
     let mut prepared = request.prepare(&stored, &store)?;
     for StaleStep { step, from, .. } in &prepared.rerun {
         printer.quote(&format!(
-            "`{step}` is run again: its result was computed from `{from}`, which the new plan changes (`--keep {word}` keeps it)",
-            word = store::shell_word(step)
+            "`{step}` is run again: its result was computed from `{from}`, which the new plan changes (`{}` keeps it)",
+            store::option("--keep", step)
         ));
     }
     let digest = prepared.plan_consent(&plan, &options);
@@ -329,7 +330,8 @@ fn choices(
 /// The argument that means all steps with an unknown outcome, unless a step has this id.
 const ALL: &str = "all";
 
-/// Expands step arguments: a step, a comma-separated list, or `all` steps with an unknown outcome.
+/// Expands step arguments: a step, a comma-separated list, a pattern such as `pay[*]` for what has not succeeded, or `all` steps with an unknown
+/// outcome.
 fn expanded(
     texts: &[String],
     unknown: bool,
@@ -344,7 +346,16 @@ fn expanded(
             wants_unknown = true;
         } else {
             let parts = text.split(',').map(str::trim);
-            found.extend(parts.filter(|part| !part.is_empty()).map(Arc::from));
+            for part in parts.filter(|part| !part.is_empty()) {
+                let known = found.len();
+                if part.contains('*') && !steps.contains(part) {
+                    let unfinished = steps.unfinished.iter();
+                    found.extend(unfinished.filter(|at| decide::matches(part, at)).cloned());
+                }
+                if found.len() == known {
+                    found.push(part.into());
+                }
+            }
         }
     }
     if wants_unknown {

@@ -39,7 +39,7 @@ pub(crate) fn diff(arguments: &DiffArguments, printer: Printer) -> Result<Exit, 
                 Ok::<_, CommandError>(name.unwrap_or_else(|| "without a name".to_owned()))
             };
             let names = [name(&diff.before)?, name(&diff.after)?];
-            printer.data(&text(&diff, &names, Printer::data_width()));
+            printer.pages(&text(&diff, &names, Printer::data_width()));
         }
     }
     Ok(if diff.same {

@@ -1,5 +1,6 @@
 //! `planwright runs`: the stored runs.
 
+use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -51,14 +52,16 @@ pub(crate) fn runs(arguments: &RunsArguments, printer: Printer) -> Result<Exit, 
             _ => "no run matches",
         }),
         Format::Text => {
-            printer.data(&text(&store, &runs)?);
+            let mut text = text(&store, &runs)?;
             if filter.state == Some(RunState::Ended(RunStatus::Waiting)) {
                 for run in &runs {
                     for call in OpenCall::of_stored(&store, &run.id)? {
-                        printer.data_line(&format!("\n{}", call.text()));
+                        // Writing to a text cannot fail.
+                        let _ = writeln!(text, "\n{}", call.text());
                     }
                 }
             }
+            printer.pages(&text);
         }
     }
     changed_tools::report_pending(&store, printer)?;

@@ -33,7 +33,7 @@ pub(super) fn diff(
         Format::Json => output::json(&diff, RunFormat::Json, printer)?,
         Format::Text => {
             let names = [before, after].map(|path| path.display().to_string());
-            printer.data(&text(&names, &diff, old.steps.len(), Printer::data_width()));
+            printer.pages(&text(&names, &diff, old.steps.len(), Printer::data_width()));
         }
     }
     Ok(if diff.same {

@@ -27,7 +27,7 @@ pub(crate) fn replay(arguments: &ReplayArguments, printer: Printer) -> Result<Ex
     let replay = ReplayV1::new(id.clone(), &result);
     match arguments.format {
         Format::Json => output::json(&replay, RunFormat::Json, printer)?,
-        Format::Text => printer.data(&text(&id, &replay, &result)),
+        Format::Text => printer.pages(&text(&id, &replay, &result)),
     }
     Ok(if replay.same {
         Exit::Success

@@ -10,7 +10,7 @@ use planwright::engine::RunId;
 use planwright::engine::approval::SealKey;
 use planwright::engine::event::Address;
 use planwright::engine::run::StepSummary;
-use planwright::engine::{Durations, ErrorKind, RunSummary, StepStatus};
+use planwright::engine::{Durations, ErrorKind, RunStatus, RunSummary, StepStatus};
 use planwright::format::{DURATIONS_SCHEMA, DurationsV1, ToolSourcesV1};
 use planwright::stored::StoredRunError;
 use planwright_postgres::PostgresOptions;
@@ -183,8 +183,10 @@ impl From<StoredRunError> for CommandError {
                 explained.hint(format!("provide it again: `--var {name}=VALUE`"))
             }
             StoredRunError::Doubt { at, .. } => explained.hint(format!(
-                "check whether the call happened, then use `--retry {at}`, `--skip {at}` or `--set {at}=VALUE`",
-                at = shell_word(&at)
+                "check whether the call happened, then use `{}`, `{}` or `{}=VALUE`",
+                option("--retry", &at),
+                option("--skip", &at),
+                option("--set", &at)
             )),
             StoredRunError::ServerRuns { .. } => {
                 explained.hint("wait until it has ended, or kill it: `--kill-servers`")
@@ -285,7 +287,7 @@ pub(crate) fn report_end(
             step.status == StepStatus::Unknown || step.is_in_doubt
         });
         for step in &unknown {
-            let end = if step.is_in_doubt {
+            let end = if step.status == StepStatus::Cancelled {
                 "cancelled"
             } else {
                 "not answered"
@@ -302,16 +304,52 @@ pub(crate) fn report_end(
                 "resume with a corrected plan: `planwright resume {} --plan FILE`",
                 short_id(&summary.run)
             )),
-            None => print_resume_hint(&summary.run, true, printer),
+            None => print_way_on(summary, printer),
         }
     }
     exit
 }
 
+/// Prints how a run without calls in doubt continues: always a command that changes something.
+fn print_way_on(summary: &RunSummary, printer: Printer) {
+    let run = short_id(&summary.run);
+    if summary.status == RunStatus::Waiting {
+        printer.message(&format!(
+            "once these calls are decided, resume with `planwright resume {run}`"
+        ));
+        return;
+    }
+    let rejected = unhandled_failures(summary);
+    let is_rejected = |step: &&StepSummary| {
+        let kind = step.error.as_ref().map(|error| error.kind);
+        kind == Some(ErrorKind::Approval)
+    };
+    match rejected.first() {
+        // A rejection is stored: only a choice to make the call after all asks about it again.
+        Some(step) if rejected.iter().all(is_rejected) => {
+            let retry: String = rejected
+                .iter()
+                .map(|step| format!(" {}", option("--retry", &step.at)))
+                .collect();
+            let retry = if rejected.len() > MAX_RETRIES {
+                format!(" {}", option("--retry", &step.at))
+            } else {
+                retry
+            };
+            printer.message(&format!(
+                "to be asked again, resume with `planwright resume {run}{retry}`"
+            ));
+        }
+        _ => print_resume_hint(&summary.run, true, printer),
+    }
+}
+
+/// Maximum number of steps that one printed command names.
+const MAX_RETRIES: usize = 5;
+
 /// Returns true if a resumed run would fail again in the same way: only expressions of its plan have failed.
 fn needs_other_plan(summary: &RunSummary) -> bool {
-    let is_failure = |step: &StepSummary| step.status == StepStatus::Failed && !step.handled;
-    let failures = find_steps(&summary.steps, &is_failure);
+    let failures = unhandled_failures(summary);
     let is_of_plan = |step: &&StepSummary| {
         let kind = step.error.as_ref().map(|error| error.kind);
         kind == Some(ErrorKind::Reference)
@@ -319,10 +357,23 @@ fn needs_other_plan(summary: &RunSummary) -> bool {
     !failures.is_empty() && failures.iter().all(is_of_plan)
 }
 
+/// The steps, items and rounds that failed without a handler.
+fn unhandled_failures(summary: &RunSummary) -> Vec<&StepSummary> {
+    find_steps(&summary.steps, &|step| {
+        step.status == StepStatus::Failed && !step.handled
+    })
+}
+
 /// Prints how to resume a run with calls whose outcome is unknown; `at` is the address of one of them.
 fn print_unknown_hint(run: &RunId, at: &Address, printer: Printer) {
-    let (run, at) = (short_id(run), shell_word(at));
-    printer.hint(format!("check whether the call happened: if so, add `--set {at}=VALUE` or `--skip {at}`; if not, `--retry {at}`"
+    let run = short_id(run);
+    let (set, skip, retry) = (
+        option("--set", at),
+        option("--skip", at),
+        option("--retry", at),
+    );
+    printer.hint(format!(
+        "check whether the call happened: if so, add `{set}=VALUE` or `{skip}`; if not, `{retry}`"
     ));
     printer.message(&format!(
         "if none of these calls happened, resume with\n`planwright resume {run} --retry-unknown`"
@@ -331,7 +382,7 @@ fn print_unknown_hint(run: &RunId, at: &Address, printer: Printer) {
 
 /// The commands that decide about the call of `step`.
 fn decision_commands(run: &RunId, step: &str) -> String {
-    let (run, word) = (short_id(run), shell_word(&step));
+    let (run, word) = (short_id(run), argument(&step));
     format!("`planwright approve {run} {word}`, or `planwright reject {run} {word}`")
 }
 
@@ -394,6 +445,23 @@ pub(crate) fn shell_word(name: &impl ToString) -> String {
         // NUL, the only character that cannot be quoted, was removed before.
         Err(_) => String::new(),
     }
+}
+
+/// An argument that a shell reads as one word. After `--`, a word that begins with a dash is no option.
+pub(crate) fn argument(value: &impl ToString) -> String {
+    let word = shell_word(value);
+    if word.starts_with('-') {
+        format!("-- {word}")
+    } else {
+        word
+    }
+}
+
+/// An option with a value that a shell reads as one word, also if the value begins with a dash.
+pub(crate) fn option(name: &str, value: &impl ToString) -> String {
+    let word = shell_word(value);
+    let between = if word.starts_with('-') { '=' } else { ' ' };
+    format!("{name}{between}{word}")
 }
 
 /// Returns the first 16 characters of a plan's digest.

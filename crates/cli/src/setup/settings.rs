@@ -149,7 +149,7 @@ pub(crate) fn command(arguments: &ConfigArguments, printer: Printer) -> Result<E
     let settings = load(Path::new("."))?;
     match arguments.format {
         Format::Json => output::json(&report(&settings), RunFormat::Json, printer)?,
-        Format::Text => printer.data(&text(&report(&settings))),
+        Format::Text => printer.pages(&text(&report(&settings))),
     }
     Ok(Exit::Success)
 }

@@ -303,6 +303,30 @@ fn the_calls_of_a_loop_together() {
 }
 
 #[test]
+fn changed_arguments_stay_in_a_decision_about_the_step() {
+    let folder = loop_scene();
+    let exchange = [
+        ("[s]tep", "c\n"),
+        ("as JSON", "{\"amount\": 9, \"token\": \"short\"}\n"),
+        ("with these arguments?", "s\n"),
+        ("these 3 calls", "y\n"),
+    ];
+    // All lines fit.
+    let screens = screens(folder.path(), &RUN.join(" "), &exchange, (50, 80));
+    let (asked, end) = (&screens[3], screens.last().unwrap());
+    let listed = "pay[0] wants to call simulated.pay\n  amount: 9\n  token: \"short\"";
+    assert!(asked.contains(listed), "{asked}");
+    let amounts = [
+        (9, "short"),
+        (2, "for the long lunch"),
+        (3, "for the long lunch"),
+    ];
+    for (amount, token) in amounts {
+        assert!(end.contains(&format!("       {amount}  {token}")), "{end}");
+    }
+}
+
+#[test]
 fn the_calls_of_a_loop_one_by_one_after_all() {
     let folder = loop_scene();
     let answers = "s\no\ny\nn\nl\n";

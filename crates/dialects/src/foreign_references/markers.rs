@@ -563,6 +563,7 @@ impl<'a> ReferenceNames<'a> {
         }
         self.dollar_marker(text, is_apart)
             .or_else(|| self.phrase_marker(text, is_apart))
+            .or_else(|| self.bracketed_field(text, is_apart))
             .or_else(|| self.unknown_marker(text, is_apart))
     }
 

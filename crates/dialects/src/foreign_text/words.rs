@@ -122,6 +122,14 @@ fn result_name(item: &str) -> Option<&str> {
         "into <",
         "=> <",
     ];
+    // ``name = call(…)```
+    let plain = item.trim_start_matches('`');
+    if let Some((name, rest)) = plain.split_once(" = ")
+        && is_name(name)
+        && rest.contains('(')
+    {
+        return Some(name);
+    }
     let Some((_, rest)) = words.iter().find_map(|word| item.split_once(word)) else {
         // ``call(…)` → `name```
         let (_, rest) = ["->", "→", "=>"]

@@ -271,9 +271,7 @@ fn expressions_of_other_systems_lead_to_whole_ones() {
             let help = found.help.as_deref().unwrap_or_default();
             // A form with a difference is no fix, and says so.
             let similar = format!("`${{{meant}}}` is similar, but ");
-            help == advice
-                || help.starts_with(&format!("{advice};"))
-                || help.starts_with(&similar)
+            help == advice || help.starts_with(&format!("{advice};")) || help.starts_with(&similar)
         };
         assert!(found.iter().any(is_advised), "{written}: {found:#?}");
         let again = read(&plan(&format!("${{{meant}}}")));

@@ -492,20 +492,27 @@ pub fn tool_names<'a>(plans: impl IntoIterator<Item = &'a Plan>) -> BTreeSet<Str
 
 /// Returns a plan whose only step calls `tool` of `catalog` with these arguments.
 pub fn single_call(catalog: &Catalog, tool: &Tool, arguments: &Value) -> Plan {
-    let id = tool
-        .name
-        .replace(|letter: char| !letter.is_alphanumeric(), "_");
+    call_of(&tool.name, catalog.unambiguous_name(tool), arguments)
+}
+
+/// Returns a plan whose only step calls the tool of this name with these arguments. The tool need not exist: the check of the plan reports it.
+pub fn named_call(name: &str, arguments: &Value) -> Plan {
+    call_of(&Arc::from(name), name, arguments)
+}
+
+fn call_of(name: &Arc<str>, qualified: impl Into<Arc<str>>, arguments: &Value) -> Plan {
+    let id = name.replace(|letter: char| !letter.is_alphanumeric(), "_");
     let arguments = match arguments {
         Value::Null => Value::empty_object(),
         other => other.clone(),
     };
     let step = Step::call(
         format!("call_{id}"),
-        catalog.unambiguous_name(tool),
+        qualified,
         Node::literal(arguments, Place::NOWHERE),
     );
     Plan {
-        name: Some(Arc::clone(&tool.name)),
+        name: Some(Arc::clone(name)),
         output: Output::Steps(vec![Name {
             text: step.id.text().clone(),
             place: Place::NOWHERE,

@@ -55,6 +55,8 @@ pub struct NamedSteps {
     /// The sorted addresses of steps with a call whose outcome is unknown. Calls that may be repeated are omitted, because a
     /// resumed run repeats them without a decision.
     pub unknown: Vec<Arc<str>>,
+    /// The sorted addresses of steps, items and rounds that began and have neither succeeded nor been skipped.
+    pub unfinished: Vec<Arc<str>>,
 }
 
 impl NamedSteps {
@@ -72,18 +74,27 @@ pub fn named_steps(plan: &CheckedPlan, history: &History) -> NamedSteps {
             tool.server == call.server && tool.name == call.tool && tool.is_repeatable()
         })
     };
-    let unknown = history.steps().filter(|(_, past)| {
+    let (mut unknown, mut unfinished) = (Vec::<Arc<str>>::new(), Vec::<Arc<str>>::new());
+    for (at, past) in history.steps() {
         let is_settled = past
             .settled
             .as_ref()
             .is_some_and(|end| matches!(end.status, StepStatus::Succeeded | StepStatus::Skipped));
-        !is_settled && past.calls_in_doubt().any(|call| !is_repeatable(call))
-    });
-    let mut unknown: Vec<Arc<str>> = unknown.map(|(at, _)| at.to_string().into()).collect();
+        if is_settled {
+            continue;
+        }
+        let at: Arc<str> = at.to_string().into();
+        if past.calls_in_doubt().any(|call| !is_repeatable(call)) {
+            unknown.push(Arc::clone(&at));
+        }
+        unfinished.push(at);
+    }
     unknown.sort();
+    unfinished.sort();
     NamedSteps {
         known: known_steps(plan, history),
         unknown,
+        unfinished,
     }
 }
 

@@ -237,6 +237,7 @@ impl PlanHost {
     ) -> Result<Arc<TrackedRun>, BadRequest> {
         let slot = self.reserve(&call.client, &call.client.id)?;
         let options = self.options(&call.client, &valid.plan)?;
+        let warnings = answer::warnings(&valid.loaded.diagnostics);
         let now = (self.settings.now)();
         let storage = match self.settings.store.clone() {
             None => RunStorage::Nothing,
@@ -254,7 +255,8 @@ impl PlanHost {
             storage,
             ..RunSpec::new(valid.plan)
         };
-        self.launch(call, &valid.snapshot, (spec, slot), now).await
+        self.launch(call, &valid.snapshot, (spec, slot), (now, warnings))
+            .await
     }
 
     /// Returns the options of a run of a client.
@@ -285,13 +287,14 @@ impl PlanHost {
         }
     }
 
-    /// Launches and tracks a run that began at `began`, over the tools that its plan was checked with.
+    /// Launches and tracks a run that began at `began`, over the tools that its plan was checked with. The answer about the run has the
+    /// `warnings` about the plan.
     pub(crate) async fn launch(
         &self,
         call: &HostCall,
         snapshot: &ToolSnapshot,
         (mut spec, slot): (RunSpec, RunSlot),
-        began: SystemTime,
+        (began, warnings): (SystemTime, Vec<Value>),
     ) -> Result<Arc<TrackedRun>, BadRequest> {
         let client = &call.client;
         let meter = spec.options.meter.clone();
@@ -331,6 +334,7 @@ impl PlanHost {
             client: owner,
             plan,
             rerun,
+            warnings,
             questions,
             began,
             is_revert,

@@ -22,6 +22,7 @@ use planwright_store::RunInfo;
 
 use crate::host::{PlanHost, spawn_blocking_limited};
 use crate::plans::execute::{InvalidPlan, ValidPlan};
+use crate::response::answer;
 use crate::runs::lookup::FoundRun;
 use crate::runs::registry::{RunProgress, TrackedRun, owner};
 use crate::tools::arguments::{BadRequest, GatewayArguments};
@@ -199,7 +200,8 @@ impl PlanHost {
             client: Some(of.as_str().into()),
             ..RunSpec::new(plan)
         };
-        self.launch(call, &snapshot, (spec, slot), info.created)
+        let warnings = answer::warnings(&loaded.diagnostics);
+        self.launch(call, &snapshot, (spec, slot), (info.created, warnings))
             .await
             .map_err(InvalidPlan::Refused)
     }

@@ -73,7 +73,10 @@ impl PlanHost {
             client: Some(of.as_str().into()),
             ..RunSpec::new(plan)
         };
-        let running = self.launch(call, &snapshot, (spec, slot), now).await?;
+        let warnings = Vec::new();
+        let running = self
+            .launch(call, &snapshot, (spec, slot), (now, warnings))
+            .await?;
         self.wait(call, &running).await
     }
 

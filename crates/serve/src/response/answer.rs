@@ -152,6 +152,19 @@ pub(crate) fn rejection(diagnostics: &Diagnostics) -> String {
     text
 }
 
+/// Maximum number of warnings in the answer about a run.
+const MAX_WARNINGS: usize = 8;
+
+/// The warnings about a plan that runs, as a model reads them. Notes are left out: they say how a plan was read, and the result shows that.
+pub(crate) fn warnings(diagnostics: &Diagnostics) -> Vec<Value> {
+    let (shown, _) = diagnostics.for_model();
+    shown
+        .filter(|found| !found.is_error() && !found.is_note())
+        .take(MAX_WARNINGS)
+        .map(diagnostic_value)
+        .collect()
+}
+
 /// Renders a diagnostic in one line.
 pub(crate) fn diagnostic_line(finding: &Diagnostic) -> String {
     let mut line = format!(
@@ -190,11 +203,12 @@ fn pointer(finding: &Diagnostic) -> &str {
 /// above `limit` bytes, and results above a few times that, are linked as resources. Content that is not text is attached as
 /// blocks.
 ///
-/// `rerun` names the steps whose results a new plan made stale. `page` is the address of the page where a person decides.
+/// `rerun` names the steps whose results a new plan made stale; `warnings` are those about the plan. `page` is the address of the page where a person decides.
 pub(crate) fn run(
     summary: &RunSummary,
     plan: Option<&CheckedPlan>,
     rerun: &[StaleStep],
+    warnings: &[Value],
     limit: u64,
     can_resume: bool,
     page: Option<&str>,
@@ -202,6 +216,9 @@ pub(crate) fn run(
     let mut fields = Object::default();
     fields.insert("status".into(), Value::from(summary.status.as_str()));
     fields.insert("run".into(), Value::Text(summary.run.clone().into()));
+    if !warnings.is_empty() {
+        fields.insert("findings".into(), Value::list(warnings.iter().cloned()));
+    }
     if !rerun.is_empty() {
         let rerun = rerun.iter().map(|stale| {
             Value::object([
@@ -325,7 +342,7 @@ fn fails_by_itself(step: &StepSummary) -> bool {
 fn next_action(summary: &RunSummary, is_in_doubt: bool, page: Option<&str>) -> String {
     let run = &summary.run;
     let place = page.map_or_else(
-        || "in `planwright runs`".to_owned(),
+        || "in `planwright waiting`".to_owned(),
         |page| format!("at {page}#/run/{run}/graph"),
     );
     match summary.status {

@@ -1,6 +1,5 @@
 //! The form of responses to clients: our own, or that of their compat profile.
 
-use planwright::stored::StaleStep;
 use planwright_core::check::CheckedPlan;
 use planwright_core::{Diagnostics, Object, Value};
 use planwright_engine::RunId;
@@ -24,7 +23,7 @@ impl PlanHost {
         match progress {
             RunProgress::Ended(summary) => {
                 self.note_run_answer(client, Some(&running.plan), summary);
-                self.run_response(summary, Some(&running.plan), &running.rerun)
+                self.run_response(summary, Some(&running.plan), Some(running))
             }
             RunProgress::InProgress { done, of } => {
                 let mut fields = Object::default();
@@ -52,12 +51,12 @@ impl PlanHost {
         answer::structured(fields, false)
     }
 
-    /// Returns the result of a run, for a model.
+    /// Returns the result of a run, for a model. `running` is the run if this process has driven it.
     pub(crate) fn run_response(
         &self,
         summary: &RunSummary,
         plan: Option<&CheckedPlan>,
-        rerun: &[StaleStep],
+        running: Option<&TrackedRun>,
     ) -> Value {
         if let Some(profile) = self.settings.compat {
             return compat::run_response(profile, summary, plan, self.settings.answer_bytes);
@@ -67,7 +66,8 @@ impl PlanHost {
         answer::run(
             summary,
             plan,
-            rerun,
+            running.map_or(&[][..], |running| &running.rerun),
+            running.map_or(&[][..], |running| &running.warnings),
             self.settings.answer_bytes,
             can_resume,
             page,

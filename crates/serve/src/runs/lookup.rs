@@ -138,7 +138,7 @@ impl PlanHost {
         let plan = stored.latest_plan().ok();
         let summary = self.replay_summary(client, id, stored).await?;
         self.note_run_answer(client, plan.as_ref(), &summary);
-        Ok(self.run_response(&summary, plan.as_ref(), &[]))
+        Ok(self.run_response(&summary, plan.as_ref(), None))
     }
 
     /// Returns the summary of the run `id`, if it has ended.

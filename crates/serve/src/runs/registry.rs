@@ -35,6 +35,8 @@ pub(crate) struct TrackedRun {
     pub(crate) plan: CheckedPlan,
     /// The steps that were done and are run again, since a new plan made their results stale.
     pub(crate) rerun: Vec<StaleStep>,
+    /// The warnings about the plan, as a model reads them.
+    pub(crate) warnings: Vec<Value>,
     pub(crate) questions: Arc<PendingQuestions>,
     pub(crate) began: SystemTime,
     is_revert: bool,
@@ -122,6 +124,8 @@ pub(crate) struct RunTracking {
     pub(crate) client: ClientId,
     pub(crate) plan: CheckedPlan,
     pub(crate) rerun: Vec<StaleStep>,
+    /// The warnings about the plan, as a model reads them.
+    pub(crate) warnings: Vec<Value>,
     pub(crate) questions: Arc<PendingQuestions>,
     pub(crate) began: SystemTime,
     /// True if the run undoes another one.
@@ -228,6 +232,7 @@ impl RunRegistry {
             client,
             plan,
             rerun,
+            warnings,
             questions,
             began,
             is_revert,
@@ -247,6 +252,7 @@ impl RunRegistry {
             client: client.clone(),
             plan,
             rerun,
+            warnings,
             questions,
             began,
             is_revert,

@@ -146,7 +146,7 @@ impl PlanHost {
             }
             (RunProgress::Ended(summary), _) => {
                 self.note_run_answer(client, Some(&running.plan), &summary);
-                let result = self.run_response(&summary, Some(&running.plan), &running.rerun);
+                let result = self.run_response(&summary, Some(&running.plan), Some(running));
                 let result = self.with_view_token(client, result);
                 task(id, "completed", now, [("result", result)])
             }

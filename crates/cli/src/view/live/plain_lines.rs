@@ -1,5 +1,6 @@
 //! The progress of a run without a terminal: a line for each step that ends, or each event as JSON.
 
+use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,6 +14,9 @@ use crate::runs::store;
 
 /// The time after which the progress of a run without a terminal is reported. For a shorter run, its outcome suffices.
 const QUIET: Duration = Duration::from_secs(5);
+
+/// Maximum number of lines that wait for the end of that time; older ones are dropped, since the first line counts them.
+const MAX_EARLY_LINES: usize = 100;
 
 /// The progress of a run as lines.
 #[derive(Debug)]
@@ -30,6 +34,8 @@ pub(super) struct StepProgress {
     /// The time of the run at which printing begins.
     from: Duration,
     run: Option<String>,
+    /// The lines about steps that ended before printing begins.
+    early: VecDeque<String>,
     has_begun: bool,
 }
 
@@ -48,6 +54,7 @@ impl PlainLines {
             board,
             from,
             run: None,
+            early: VecDeque::new(),
             has_begun: false,
         }))))
     }
@@ -106,12 +113,17 @@ impl StepProgress {
             return Vec::new();
         };
         if stamped.at < self.from {
+            if self.early.len() == MAX_EARLY_LINES {
+                self.early.pop_front();
+            }
+            self.early.push_back(line);
             return Vec::new();
         }
         let mut lines = Vec::new();
         if !std::mem::replace(&mut self.has_begun, true) {
             let run = self.run.as_deref().unwrap_or_default();
             lines.push(format!("run {run}: {}", self.board.progress(stamped.at)));
+            lines.extend(std::mem::take(&mut self.early));
         }
         lines.push(line);
         lines

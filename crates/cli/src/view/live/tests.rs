@@ -562,9 +562,11 @@ fn a_log_has_a_line_for_each_step() {
     ✗ b  slow  1m 00s  no answer within 60s
     – c  skipped: `b` has not succeeded
     ");
-    // The steps of the first seconds are counted.
+    // The steps of the first seconds have their lines as well, once anything is printed.
     assert_snapshot!(lines(&ran, Progress::Auto, false), @"
     run run: 3 of 4 steps, 1m 00s
+    ✓ a  get   0.4s    → temp
+    – d  skipped: its condition was false
     ✗ b  slow  1m 00s  no answer within 60s
     – c  skipped: `b` has not succeeded
     ");

@@ -1,7 +1,9 @@
 //! Markers that are phrases in brackets.
 
 use super::{Marker, ReferenceNames};
-use crate::foreign_references::paths::{path_length, split_name, strip_prefix_any_case};
+use crate::foreign_references::paths::{
+    marker_window, path_length, split_name, strip_prefix_any_case,
+};
 use crate::foreign_references::phrases::{is_certain_phrase, numbered, phrase};
 
 /// Words before the number of a call.
@@ -72,6 +74,32 @@ impl ReferenceNames<'_> {
         let is_named = self.steps.contains_key(name);
         let is_certain = is_call || is_named || field.is_some() || range == (0..text.len());
         is_apart(range.start).then(|| Marker::new(range, meaning, is_certain))
+    }
+
+    /// The first field of a step in square brackets, `Dear [contact.name]`, unless it is the text of a link or of an item.
+    pub(super) fn bracketed_field(
+        &self,
+        text: &str,
+        is_apart: impl Fn(usize) -> bool,
+    ) -> Option<Marker> {
+        let mut openings = text
+            .match_indices('[')
+            .filter(|(start, _)| self.is_native && is_apart(*start));
+        openings.find_map(|(start, _)| {
+            let before = text[..start].chars().next_back();
+            let is_item =
+                before.is_some_and(|sign| sign.is_alphanumeric() || "_])}[".contains(sign));
+            let window = marker_window(text, start + 1);
+            let inside = &window[..window.find(']')?];
+            let (id, path) = split_name(inside);
+            let is_field = path.len() > 1 && path_length(path) == path.len();
+            let end = start + inside.len() + 2;
+            let is_link = text.get(end..)?.starts_with(['(', ']', ':']);
+            let output = self.steps.get(id).filter(|_| is_field)?;
+            let is_certain = id.contains(|sign: char| sign.is_ascii_digit() || sign == '_');
+            (!is_item && !is_link)
+                .then(|| Marker::new(start..end, format!("{output}{path}"), is_certain))
+        })
     }
 
     /// The path of the output of a call that is named by its number, `tool_call_1.x`, and is before the searched step.

@@ -126,8 +126,8 @@ pub struct StepSummary {
     pub handled: bool,
     /// The reason why it did not run.
     pub reason: Option<SkipReason>,
-    /// True if the run ended during a call of the step that may have happened and must not be repeated without consent. A person decides
-    /// what follows when the run is resumed.
+    /// True if the run ended during a call of the step, or a call ended without an answer, so that it may have happened and must not be repeated
+    /// without consent. A person decides what follows when the run is resumed.
     pub is_in_doubt: bool,
     /// Items, rounds, or the steps of an inner plan.
     pub parts: Vec<StepSummary>,
@@ -312,9 +312,15 @@ impl RunMachine {
             error: outcome.error.as_deref().cloned(),
             handled: outcome.handled,
             reason: outcome.reason.clone(),
-            is_in_doubt: outcome.status == StepStatus::Cancelled && self.is_in_doubt(task, data),
+            is_in_doubt: Self::may_be_in_doubt(outcome) && self.is_in_doubt(task, data),
             parts,
         })
+    }
+
+    /// Returns true if the end of a task leaves its calls open. A handled failure is final, whatever happened.
+    fn may_be_in_doubt(outcome: &Outcome) -> bool {
+        let is_failed = outcome.status == StepStatus::Failed && !outcome.handled;
+        is_failed || outcome.status == StepStatus::Cancelled
     }
 
     /// Returns true if the last call of a task may have happened, and must not be repeated without consent.
