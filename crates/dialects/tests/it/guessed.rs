@@ -211,7 +211,7 @@ const EXPRESSIONS: [(&str, &str); 59] = [
         "q.rows.map(r, r.age).sum()",
     ),
     ("${`${q.total} rows`}", "string(q.total) + ' rows'"),
-    ("${q?.rows?.[0]?.name}", "q.rows[0].name"),
+    ("${q?.rows?.[0]?.name}", "q.rows[0].name?"),
     ("${JSON.stringify(q)}", "string(q)"),
     ("${Math.round(q.total)}", "math.round(q.total)"),
     ("${[...q.rows, 1]}", "q.rows + [1]"),

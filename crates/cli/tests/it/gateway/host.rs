@@ -747,7 +747,12 @@ async fn tools_are_found_described_and_called() {
     let found = scene
         .call("a", "search_tools", json!({"query": "echo"}))
         .await;
-    insta::assert_snapshot!(text(&found), @"simulated.echo()");
+    // The best results are described in full.
+    insta::assert_snapshot!(text(&found), @"
+    simulated.echo
+    takes nothing that is described
+    effects: may destroy something, reaches beyond its own data
+    ");
     let called = scene
         .call(
             "a",

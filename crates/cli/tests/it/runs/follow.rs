@@ -43,6 +43,10 @@ fn fixture() -> Fixture {
             break;
         }
     }
+    // The journal has what a call in flight needs: the ends of the steps before it.
+    for _ in ["a", "b"] {
+        recorder.message("tools/call");
+    }
     // The rest of the events must not fill the pipe, nor find it closed.
     std::thread::spawn(move || std::io::copy(&mut events, &mut std::io::sink()));
     Fixture {

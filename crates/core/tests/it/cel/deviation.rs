@@ -57,7 +57,6 @@ pub(super) const DEVIATIONS: &[Deviation] = &[
             ("'a' // comment", "malformed", "\"a\""),
             ("1 // a \n + 2", "malformed", "3"),
             ("7 // 2", "malformed", "7"),
-            ("l // c \n .size()", "malformed", "3"),
         ],
         explains: |text, ours, _| text.contains("//") && ours.is_err(),
     },
