@@ -51,7 +51,7 @@ impl CheckedText {
 
     /// Returns the text without the fixes at the pointers `excluded`.
     fn without(mut self, excluded: &BTreeSet<String>) -> Self {
-        for found in self.diagnostics.iter_mut() {
+        for found in &mut self.diagnostics {
             if excluded.contains(&found.pointer) {
                 found.fixes = [].into();
             }

@@ -113,7 +113,7 @@ fn has_only(value: &Value, known: &[&str]) -> bool {
 }
 
 /// The fields of the object `value` that are not in `known`.
-fn others<'v>(value: &'v Value, known: &[&str]) -> impl Iterator<Item = String> {
+fn others(value: &Value, known: &[&str]) -> impl Iterator<Item = String> {
     let fields = value.as_object().into_iter().flatten();
     let others = fields.filter(|(key, _)| !known.contains(&&***key));
     others.map(|(key, _)| key.to_string())

@@ -25,9 +25,9 @@ const MIN_OTHER_VALUES: usize = 4;
 #[derive(Debug, Default)]
 struct AgreeingConditions {
     found: Vec<String>,
-    /// Those of `found` that few values prove.
+    /// Conditions of `found` that few values prove.
     weak: Vec<String>,
-    /// Those that compare a number with a limit.
+    /// Conditions that compare a number with a limit.
     limited: Vec<String>,
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use planwright_core::Value;
 
-use super::otel::{Span, tool_of, trace_id};
+use super::otel::{TracedSpan, tool_of, trace_id};
 
 /// Maximum number of spans above a span that are followed.
 const MAX_PARENTS: usize = 100;
@@ -29,7 +29,7 @@ pub(super) struct SpanParents {
 
 impl SpanParents {
     /// Reads the parents in `documents`. `spans` are those with attributes of generative AI.
-    pub(super) fn new(documents: &[Value], spans: &[Span<'_>]) -> Self {
+    pub(super) fn new(documents: &[Value], spans: &[TracedSpan<'_>]) -> Self {
         let mut found = Self::default();
         for document in documents {
             found.add(document);

@@ -45,7 +45,7 @@ struct OpenTrace {
 }
 
 /// A span with its attributes as an object.
-pub(super) struct Span<'a> {
+pub(super) struct TracedSpan<'a> {
     pub(super) value: &'a Value,
     pub(super) attributes: Object,
     started: u64,
@@ -59,7 +59,7 @@ pub(super) fn read(documents: &[Value]) -> Result<Vec<Trace>, ReadError> {
         add_spans(document, &mut spans);
     }
     // The order of export is that of the ends.
-    spans.sort_by_key(|span: &Span<'_>| span.started);
+    spans.sort_by_key(|span: &TracedSpan<'_>| span.started);
     let parents = SpanParents::new(documents, &spans);
     let mut traces: IndexMap<Arc<str>, OpenTrace> = IndexMap::new();
     let mut nested = Vec::new();
@@ -143,12 +143,12 @@ pub(super) fn read(documents: &[Value]) -> Result<Vec<Trace>, ReadError> {
 }
 
 /// Returns true if a span succeeded after the failure of a call.
-fn is_retry(call: &TracedCall, span: &Span<'_>) -> bool {
+fn is_retry(call: &TracedCall, span: &TracedSpan<'_>) -> bool {
     matches!(call.answer, TraceAnswer::Failed(_)) && answer(span).output().is_some()
 }
 
 /// Returns the tool of a span that is a call.
-pub(super) fn tool_of<'a>(span: &'a Span<'_>) -> Option<&'a Arc<str>> {
+pub(super) fn tool_of<'a>(span: &'a TracedSpan<'_>) -> Option<&'a Arc<str>> {
     match span.attributes.get(TOOL) {
         Some(Value::Text(tool)) => Some(tool),
         Some(_) | None => None,
@@ -157,7 +157,7 @@ pub(super) fn tool_of<'a>(span: &'a Span<'_>) -> Option<&'a Arc<str>> {
 
 /// Adds to a call what another span of it has: conventions leave arguments and results to the options of each instrumentation. Returns false
 /// if the arguments differ, so the span is another call.
-fn complete(call: &mut TracedCall, span: &Span<'_>) -> Result<bool, ReadError> {
+fn complete(call: &mut TracedCall, span: &TracedSpan<'_>) -> Result<bool, ReadError> {
     if let Some(written) = span.attributes.get(ARGUMENTS) {
         let args = arguments(&call.tool, Some(written))?;
         if call.args.as_object().is_some_and(Object::is_empty) {
@@ -173,7 +173,7 @@ fn complete(call: &mut TracedCall, span: &Span<'_>) -> Result<bool, ReadError> {
 }
 
 /// Adds the spans with attributes of generative AI.
-fn add_spans<'a>(value: &'a Value, spans: &mut Vec<Span<'a>>) {
+fn add_spans<'a>(value: &'a Value, spans: &mut Vec<TracedSpan<'a>>) {
     match value {
         Value::List(items) => items.iter().for_each(|item| add_spans(item, spans)),
         Value::Object(fields) => {
@@ -185,7 +185,7 @@ fn add_spans<'a>(value: &'a Value, spans: &mut Vec<Span<'a>>) {
             if let Some(attributes) = fields.get("attributes") {
                 let attributes = attributes_of(attributes);
                 if attributes.keys().any(|key| key.starts_with("gen_ai.")) {
-                    spans.push(Span {
+                    spans.push(TracedSpan {
                         value,
                         attributes,
                         started: time(
@@ -280,7 +280,7 @@ pub(super) fn trace_id(span: &Value) -> Arc<str> {
     found.unwrap_or_default().into()
 }
 
-fn answer(span: &Span<'_>) -> TraceAnswer {
+fn answer(span: &TracedSpan<'_>) -> TraceAnswer {
     let status = span.value.get("status");
     let code = status.and_then(|status| status.get("code").or_else(|| status.get("status_code")));
     let is_error = match code {

@@ -12,7 +12,7 @@ use planwright::core::plan::Keyword as _;
 use planwright::core::{PointerSegment, Tool, Value};
 
 use super::hover::tool_text;
-use super::paths::{ExpressionScope, TrailingPath, fields, is_word};
+use super::paths::{CursorScope, TrailingPath, fields, is_word};
 use super::shown_type::shown_type;
 use crate::analysis::AnalyzedPlan;
 use crate::cursor::{CursorPlace, EditCursor};
@@ -36,7 +36,7 @@ pub(crate) fn complete(
 ) -> Vec<CompletionItem> {
     match &place.cursor {
         EditCursor::Expression { before, word, .. } => {
-            context.of_expression(before, word, ExpressionScope::at(place))
+            context.of_expression(before, word, CursorScope::at(place))
         }
         EditCursor::ToolName { word } => context.tools(word, false),
         EditCursor::Argument {
@@ -299,7 +299,7 @@ impl CompletionContext<'_> {
         &self,
         before: &str,
         word: &Range<usize>,
-        scope: ExpressionScope<'_>,
+        scope: CursorScope<'_>,
     ) -> Vec<CompletionItem> {
         let head = before.trim_end_matches(is_word);
         if let Some(receiver) = head.strip_suffix('.') {
@@ -328,7 +328,7 @@ impl CompletionContext<'_> {
     }
 
     /// The roots of paths in an undo.
-    fn undo_roots(&self, word: &Range<usize>, scope: ExpressionScope<'_>) -> Vec<CompletionItem> {
+    fn undo_roots(&self, word: &Range<usize>, scope: CursorScope<'_>) -> Vec<CompletionItem> {
         let items = ["output", "arguments"].map(|name| {
             let shape = self
                 .plan
@@ -398,7 +398,7 @@ impl CompletionContext<'_> {
         &self,
         receiver: &str,
         word: &Range<usize>,
-        scope: ExpressionScope<'_>,
+        scope: CursorScope<'_>,
     ) -> Vec<CompletionItem> {
         let mut items = Vec::new();
         let path = TrailingPath::read(receiver);
@@ -435,7 +435,7 @@ impl CompletionContext<'_> {
 fn names_below(
     path: &TrailingPath,
     plan: &AnalyzedPlan,
-    scope: ExpressionScope<'_>,
+    scope: CursorScope<'_>,
 ) -> Vec<(String, String)> {
     if path.segments.is_empty() && !scope.in_undo {
         let slots = plan.inspection.slots.iter();

@@ -10,7 +10,7 @@ use planwright::core::flow::{
 use planwright::core::{Catalog, PointerSegment, Tool, Value};
 
 use super::completion::{is_arguments, schema_at};
-use super::paths::{ExpressionScope, TrailingPath, is_word};
+use super::paths::{CursorScope, TrailingPath, is_word};
 use super::shown_type::shown_type;
 use crate::analysis::{AnalyzedPlan, contains};
 use crate::cursor::{CursorPlace, EditCursor};
@@ -42,7 +42,7 @@ pub(crate) fn hover(
     let end = word_end(text, offset, is_word);
     let place = find(text, end)?;
     if let EditCursor::Expression { before, word, .. } = &place.cursor {
-        return of_expression(before, word, plan, ExpressionScope::at(&place), tools);
+        return of_expression(before, word, plan, CursorScope::at(&place), tools);
     }
     let end = word_end(text, offset, |other| {
         is_word(other) || matches!(other, '-' | '.' | '/' | ':')
@@ -106,7 +106,7 @@ fn of_expression(
     before: &str,
     word: &Range<usize>,
     plan: &AnalyzedPlan,
-    scope: ExpressionScope<'_>,
+    scope: CursorScope<'_>,
     tools: &PlanTools,
 ) -> Option<HoverText> {
     let path = TrailingPath::read(before)?;

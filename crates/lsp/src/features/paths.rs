@@ -11,14 +11,14 @@ const MAX_LOOPS: usize = 8;
 
 /// The place of an expression, which decides what it can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ExpressionScope<'a> {
+pub(crate) struct CursorScope<'a> {
     /// The id of the step.
     pub(crate) step: Option<&'a str>,
     /// True within the undo of the step, which reads the output and the arguments of its call and nothing else.
     pub(crate) in_undo: bool,
 }
 
-impl<'a> ExpressionScope<'a> {
+impl<'a> CursorScope<'a> {
     /// The scope of an expression at a place.
     pub(crate) fn at(place: &'a CursorPlace) -> Self {
         Self {
@@ -57,14 +57,14 @@ impl TrailingPath {
     }
 
     /// The type of the value at the path, in `scope`.
-    pub(crate) fn shape(&self, plan: &AnalyzedPlan, scope: ExpressionScope<'_>) -> Option<Type> {
+    pub(crate) fn shape(&self, plan: &AnalyzedPlan, scope: CursorScope<'_>) -> Option<Type> {
         self.shape_within(plan, scope, MAX_LOOPS)
     }
 
     fn shape_within(
         &self,
         plan: &AnalyzedPlan,
-        scope: ExpressionScope<'_>,
+        scope: CursorScope<'_>,
         loops_left: usize,
     ) -> Option<Type> {
         let (root, taken) = self.root_shape(plan, scope, loops_left)?;
@@ -84,7 +84,7 @@ impl TrailingPath {
     fn root_shape(
         &self,
         plan: &AnalyzedPlan,
-        scope: ExpressionScope<'_>,
+        scope: CursorScope<'_>,
         loops_left: usize,
     ) -> Option<(Type, usize)> {
         if let Some(list) = self.loop_list(loops_left) {

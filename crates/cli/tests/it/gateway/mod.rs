@@ -30,6 +30,7 @@ mod resumption;
 mod retention;
 mod reverts;
 mod rounds;
+mod search;
 mod serve;
 mod unannotated;
 mod views;

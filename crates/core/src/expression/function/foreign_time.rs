@@ -121,7 +121,8 @@ fn short_duration(text: &str) -> Option<String> {
             .unwrap_or(unit.len());
         let (unit, after) = unit.split_at_checked(end)?;
         let (_, letter, factor) = UNITS.iter().find(|(words, ..)| words.contains(&unit))?;
-        short += &format!("{}{letter}", count.checked_mul(*factor)?);
+        short += &count.checked_mul(*factor)?.to_string();
+        short.push(*letter);
         rest = after.trim_start_matches([' ', ',']);
         rest = rest.strip_prefix("and ").unwrap_or(rest);
     }
@@ -138,12 +139,11 @@ fn iso_date(text: &str) -> Option<String> {
             .collect::<Option<_>>()?;
         <[u32; 3]>::try_from(parts).ok()
     };
-    let (year, month, day) = match (parts('.'), parts('/'), parts('-')) {
-        (Some([day, month, year @ 1000..=9999]), ..) => (year, month, day),
-        (Some([year @ 1000..=9999, month, day]), ..)
-        | (_, Some([year @ 1000..=9999, month, day]), _)
-        | (_, _, Some([year @ 1000..=9999, month, day])) => (year, month, day),
-        _ => return None,
+    let ((Some([day, month, year @ 1000..=9999] | [year @ 1000..=9999, month, day]), ..)
+    | (_, Some([year @ 1000..=9999, month, day]), _)
+    | (_, _, Some([year @ 1000..=9999, month, day]))) = (parts('.'), parts('/'), parts('-'))
+    else {
+        return None;
     };
     let exists = (1..=12).contains(&month) && (1..=31).contains(&day);
     exists.then(|| format!("{year}-{month:02}-{day:02}"))

@@ -20,9 +20,10 @@ impl Builder {
     ) -> Option<bool> {
         let found = body.iter().enumerate().find_map(|(at, statement)| {
             let (grown, value) = growth(statement)?;
-            let start = match self.names.get(grown) {
-                Some(NameMeaning::Constant(start @ (Value::Text(_) | Value::Number(_)))) => start,
-                _ => return None,
+            let Some(NameMeaning::Constant(start @ (Value::Text(_) | Value::Number(_)))) =
+                self.names.get(grown)
+            else {
+                return None;
             };
             Some((at, grown.to_owned(), value.clone(), start.clone()))
         });

@@ -288,7 +288,7 @@ impl<'t> ProgramParser<'t> {
         }
     }
 
-    /// The item of `value` at the position in brackets, or the items between both ends of `[1:5]`, of which each may be absent.
+    /// The item of `value` at the position in brackets, or the items between both ends of `[1:5]`, both optional.
     fn part_of(&mut self, value: Expression) -> Option<Expression> {
         let from = if self.is_sign(":") {
             Expression::Literal(Value::from(0_u64))

@@ -27,7 +27,7 @@ const TEXTS: [&str; 20] = [
     "markdown",
 ];
 
-/// How the form of the method or filter `name` of other languages differs from it; `None` if it does not.
+/// The difference between the method or filter `name` of other languages and its form here; `None` if there is none.
 pub(super) fn difference(name: &str, arguments: usize) -> Option<&'static str> {
     Some(match (name, arguments) {
         ("toFixed", _) => "the result is a number, without zeros at its end",
@@ -154,7 +154,7 @@ pub(super) fn method(receiver: &Form, name: &str, arguments: &[Argument]) -> Opt
             form(&format!("replace({}, {})", from.text, to.text), Kind::Text)
         }
         // `in` finds an item of a list and a part of a text alike.
-        ("includes" | "include", [item]) | ("has" | "contains", [item])
+        ("includes" | "include" | "has" | "contains", [item])
             if receiver.kind == Kind::List || name.starts_with("incl") =>
         {
             Some(Form::new(

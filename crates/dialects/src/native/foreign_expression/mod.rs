@@ -21,7 +21,7 @@ use self::parser::ForeignParser;
 pub(super) struct TranslatedForm {
     /// The form.
     pub(super) text: String,
-    /// How the form differs from the expression in some cases.
+    /// The difference between the form and the expression, in some cases.
     pub(super) difference: Option<&'static str>,
 }
 

@@ -13,7 +13,7 @@ pub(super) struct ForeignParser<'t> {
     pub(super) tokens: &'t [Token<'t>],
     pub(super) at: usize,
     pub(super) depth: usize,
-    /// How the form differs from the expression in some cases.
+    /// The difference between the form and the expression, in some cases.
     pub(super) difference: Option<&'static str>,
 }
 
