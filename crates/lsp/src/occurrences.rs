@@ -204,7 +204,6 @@ fn loop_variables(expression: &str) -> Vec<(&str, Range<usize>)> {
     for (at, character) in expression.char_indices() {
         match (quote, character) {
             (Some(start), _) if character == start => quote = None,
-            (Some(_), _) => {}
             (None, '"' | '\'') => quote = Some(character),
             (None, '(') => open.push(loop_variable(expression, at).map(|name| {
                 found.push((name, at + 1..expression.len()));
@@ -216,7 +215,7 @@ fn loop_variables(expression: &str) -> Vec<(&str, Range<usize>)> {
                     span.end = at;
                 }
             }
-            (None, _) => {}
+            _ => {}
         }
     }
     found

@@ -470,7 +470,7 @@ impl RunSession<'_> {
             live.announce(self.id);
         }
         let options = segment.options.clone();
-        let (summary, journal) = self.run_segment(segment, &live, signals).await?;
+        let (summary, journal) = Box::pin(self.run_segment(segment, &live, signals)).await?;
         let adapting = self.adapt(summary, live, (options, journal), signals);
         Box::pin(adapting).await
     }
@@ -502,7 +502,7 @@ impl RunSession<'_> {
                 };
                 revisions.push(next.revision.clone());
                 live = Live::new(&next.plan, self.format, self.progress, self.printer);
-                (summary, journal) = self.run_segment(segment, &live, signals).await?;
+                (summary, journal) = Box::pin(self.run_segment(segment, &live, signals)).await?;
                 revised = Some(next);
             }
             usage = adaptation.usage;

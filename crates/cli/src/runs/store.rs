@@ -327,17 +327,15 @@ fn print_way_on(summary: &RunSummary, printer: Printer) {
     match rejected.first() {
         // A rejection is stored: only a choice to make the call after all asks about it again.
         Some(step) if rejected.iter().all(is_rejected) => {
-            let retry: String = rejected
-                .iter()
-                .map(|step| format!(" {}", option("--retry", &step.at)))
-                .collect();
-            let retry = if rejected.len() > MAX_RETRIES {
-                format!(" {}", option("--retry", &step.at))
+            let named = if rejected.len() > MAX_RETRIES {
+                vec![option("--retry", &step.at)]
             } else {
-                retry
+                let each = rejected.iter().map(|step| option("--retry", &step.at));
+                each.collect()
             };
+            let retry = named.join(" ");
             printer.message(&format!(
-                "to be asked again, resume with `planwright resume {run}{retry}`"
+                "to be asked again, resume with `planwright resume {run} {retry}`"
             ));
         }
         _ => print_resume_hint(&summary.run, true, printer),

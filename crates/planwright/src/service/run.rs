@@ -141,7 +141,7 @@ impl Run {
     /// the end of that run, which the [summary](RunSummary::revert) names.
     pub async fn finish(self) -> RunSummary {
         let never = std::future::pending::<Infallible>();
-        match self.finish_unless(never, &mut |_| ()).await {
+        match Box::pin(self.finish_unless(never, &mut |_| ())).await {
             Ok(summary) => summary,
             Err(never) => match never {},
         }

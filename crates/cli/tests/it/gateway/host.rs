@@ -12,7 +12,7 @@ use planwright::engine::{Backends, RunStatus};
 use planwright::mcp::gateway::{ClientId, GatewayClient, Host, HostCall, TaskRequest};
 use planwright::mcp::{Caller, ConnectOptions, ServersConfig, UpstreamError, Upstreams};
 use planwright::stored::StoredRun;
-use planwright_serve::{GatewayMode, GatewaySettings, PlanHost};
+use planwright_serve::{GatewaySettings, PlanHost};
 use planwright_store::{LeaseHolder, RunState, Store};
 use serde_json::json;
 

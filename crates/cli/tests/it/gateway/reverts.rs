@@ -232,8 +232,8 @@ async fn a_gateway_that_ends_does_not_wait_for_decisions_about_undos() {
             .is_empty()
     });
     let revert = revert.await;
-    let grace = Duration::from_secs(3600);
-    let ended = tokio::time::timeout(Duration::from_secs(60), scene.host.suspend(grace));
+    let grace = Duration::from_hours(1);
+    let ended = tokio::time::timeout(Duration::from_mins(1), scene.host.suspend(grace));
     ended.await.unwrap();
     assert_eq!(
         open_questions(&scene.store, revert.as_str()).unwrap().len(),
