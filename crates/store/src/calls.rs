@@ -207,7 +207,7 @@ impl Store {
     }
 
     /// Waits until the calls that were recorded before are written.
-    fn wait_for_calls(&self) -> Result<(), StoreError> {
+    pub(crate) fn wait_for_calls(&self) -> Result<(), StoreError> {
         self.writer().with_connection(|_| Ok(()))
     }
 }

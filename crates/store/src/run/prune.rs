@@ -72,6 +72,8 @@ impl Store {
         prune: &Prune,
         holder: &LeaseHolder,
     ) -> Result<PruneReport, StoreError> {
+        // Calls that are not written yet take space as well.
+        self.wait_for_calls()?;
         let mut all = PruneReport::default();
         if self.used_bytes()? <= max_bytes {
             return Ok(all);
