@@ -55,7 +55,7 @@ pub struct NamedSteps {
     /// The sorted addresses of steps with a call whose outcome is unknown. Calls that may be repeated are omitted, because a
     /// resumed run repeats them without a decision.
     pub unknown: Vec<Arc<str>>,
-    /// The sorted addresses of steps, items and rounds that began and have neither succeeded nor been skipped.
+    /// The sorted addresses of steps, items and rounds that began, have neither succeeded nor been skipped, and have no call that succeeded.
     pub unfinished: Vec<Arc<str>>,
 }
 
@@ -87,7 +87,11 @@ pub fn named_steps(plan: &CheckedPlan, history: &History) -> NamedSteps {
         if past.calls_in_doubt().any(|call| !is_repeatable(call)) {
             unknown.push(Arc::clone(&at));
         }
-        unfinished.push(at);
+        // A call that has succeeded counts, also if the process died before it stored the end of its step.
+        let has_succeeded = past.calls.iter().any(|call| call.happened() == Some(true));
+        if !has_succeeded {
+            unfinished.push(at);
+        }
     }
     unknown.sort();
     unfinished.sort();
