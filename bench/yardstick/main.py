@@ -16,6 +16,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -37,7 +38,6 @@ VARIANTS = (
 )  # fmt: skip
 # The ways whose host can record calls itself, so that a program that starts again does not make them again.
 WITH_LEDGER = ("direct", "codemode", "monty")
-KILL_EVERY = 4
 QUICK = 4
 
 
@@ -144,14 +144,47 @@ class Task:
 
 
 def tasks(arguments):
+    """The chosen tasks, or the share of them that is this process's."""
     found = [Task(os.path.dirname(path)) for path in sorted(glob.glob(os.path.join(HERE, "tasks", "*", "*", "")))]
     found = [task for task in found if not arguments.only or re.search(arguments.only, task.name)]
-    if not getattr(arguments, "quick", False):
+    if getattr(arguments, "quick", False):
+        suites = collections.defaultdict(list)
+        for task in found:
+            suites[task.suite].append(task)
+        found = [task for group in suites.values() for task in group[:1]][:QUICK]
+    share = getattr(arguments, "share", None)
+    if share is None:
         return found
-    suites = collections.defaultdict(list)
-    for task in found:
-        suites[task.suite].append(task)
-    return [task for group in suites.values() for task in group[:1]][:QUICK]
+    # Neighbours are of one suite, and each suite of a process needs a server and definitions.
+    number, shares = (int(part) for part in share.split("/"))
+    return found[number * len(found) // shares : (number + 1) * len(found) // shares]
+
+
+def measure_shares(command, jobs, folder):
+    """The figures of `jobs` processes, each with a share of the tasks and, for what its ways write, a folder of its own."""
+    paths = [os.path.join(folder, f"{number}.json") for number in range(jobs)]
+    with contextlib.ExitStack() as stack:
+        processes = []
+        for number, path in enumerate(paths):
+            own = os.path.join(folder, str(number))
+            os.mkdir(own)
+            processes.append(
+                stack.enter_context(
+                    subprocess.Popen(
+                        [*command, "--share", f"{number}/{jobs}", "--results", path], env={**os.environ, "TMPDIR": own}
+                    )
+                )
+            )
+    failed = [f"{process.args[-3]}: {process.returncode}" for process in processes if process.returncode]
+    if failed:
+        raise SystemExit(f"a share of the tasks was not measured: {', '.join(failed)}")
+    shares = []
+    for path in paths:
+        # A share without a task saves nothing.
+        if os.path.exists(path):
+            with open(path) as file:
+                shares.append(json.load(file))
+    return shares
 
 
 def changes(log):
@@ -237,8 +270,13 @@ class Bench:
         for delay in () if counts else DELAYS:
             seconds, starting = [], []
             for _ in range(REPEATS if delay == DELAYS[0] else 1):
-                server.post("/reset", delay=delay)
-                outcome = way.run(server, task, way.scripts(task), timed=True)
+                for _ in range(TRIES):
+                    server.post("/reset", delay=delay)
+                    with Watch() as watch:
+                        outcome = way.run(server, task, way.scripts(task), timed=True)
+                    if watch.late < LATE:
+                        break
+                figures["late"] = round(max(figures.get("late", 0), watch.late), 4)
                 seconds.append(outcome.seconds)
                 starting.append(outcome.starting)
             figures["seconds"][str(delay)] = round(statistics.median(seconds), 4)
@@ -453,10 +491,10 @@ def measure(arguments, save):
     bench = Bench(program, os.path.abspath(arguments.packages), arguments.ways)
     results = {}
     try:
-        for number, task in enumerate(chosen):
+        for task in chosen:
             results[task.name] = {
                 "ways": {
-                    name: measure_way(bench, name, task, number, arguments) for name in arguments.ways or bench.ways
+                    name: measure_way(bench, name, task, arguments) for name in arguments.ways or bench.ways
                 }
             }
             counts = bench.tokens()
@@ -469,7 +507,7 @@ def measure(arguments, save):
         bench.close()
 
 
-def measure_way(bench, name, task, number, arguments):
+def measure_way(bench, name, task, arguments):
     """The chosen parts of the measurement for one task done in one way."""
     figures = bench.plain(name, task, arguments.counts) if "plain" in arguments.parts else {}
     if "streamed" in arguments.parts and name in bench.streams:
@@ -479,7 +517,7 @@ def measure_way(bench, name, task, number, arguments):
     usual = bench.usual(name, task)
     if usual is None:
         return figures
-    if "killed" in arguments.parts and (arguments.kill_all or number % KILL_EVERY == 0):
+    if "killed" in arguments.parts:
         figures["killed"] = bench.killed(name, task, usual)
         if name in WITH_LEDGER:
             figures["killed_with_ledger"] = bench.killed(name, task, usual, ledger=True)
@@ -571,10 +609,11 @@ def main():
     parser.add_argument("--quick", action="store_true", help="four tasks")
     parser.add_argument("--parts", nargs="*", choices=PARTS, default=PARTS)
     parser.add_argument("--ways", nargs="*", help="the ways to measure, by default all")
-    parser.add_argument("--kill-all", action="store_true", help="kill every task at each call, not every fourth one")
     parser.add_argument("--counts", action="store_true", help="run each task once and measure no times")
     parser.add_argument("--add", action="store_true", help="add to the results of an earlier measurement")
     parser.add_argument("--results", default=os.path.join(HERE, "results.json"))
+    parser.add_argument("--jobs", type=int, default=1, help="the number of processes that measure at a time")
+    parser.add_argument("--share", metavar="N/COUNT", help="a part of the tasks: what a process of `--jobs` measures")
     arguments = parser.parse_args()
     if arguments.what == "prepare":
         prepare(arguments)
@@ -603,7 +642,16 @@ def main():
             json.dump(figures, file, indent=1, sort_keys=True)
             file.write("\n")
 
-    measure(arguments, save)
+    if arguments.jobs == 1:
+        measure(arguments, save)
+        return
+    # The last of two equal options counts, so the processes have the options of this one, and some of their own.
+    command = [sys.executable, __file__, *sys.argv[1:], "--jobs", "1"]
+    if arguments.add:
+        command.remove("--add")
+    with tempfile.TemporaryDirectory() as folder:
+        for share in measure_shares(command, arguments.jobs, folder):
+            save(share["tasks"])
 
 
 if __name__ == "__main__":

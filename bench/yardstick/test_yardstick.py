@@ -4,6 +4,8 @@ import glob
 import json
 import os
 import re
+import sys
+import tempfile
 import time
 import tomllib
 import types
@@ -41,6 +43,29 @@ class Scripts(unittest.TestCase):
                 bare = re.findall(rf"(?<![\w.])(?:{tools})(?=\"|\()", text)
                 self.assertEqual(bare, [], f"{task.name} {suffix}")
                 self.assertIn(f"{task.suite}{prefix}", text)
+
+
+class Shares(unittest.TestCase):
+    """The tasks of several processes."""
+
+    def test_each_task_is_in_one_share(self):
+        def chosen(share):
+            return [task.name for task in main.tasks(types.SimpleNamespace(only=None, share=share))]
+
+        everything = chosen(None)
+        self.assertEqual([name for number in range(7) for name in chosen(f"{number}/7")], everything)
+        self.assertEqual([name for number in range(200) for name in chosen(f"{number}/200")], everything)
+
+    def test_each_process_has_a_folder_of_its_own_and_its_figures_are_kept(self):
+        program = "import json, os, sys; json.dump([sys.argv[2], os.environ['TMPDIR']], open(sys.argv[4], 'w'))"
+        with tempfile.TemporaryDirectory() as folder:
+            found = main.measure_shares([sys.executable, "-c", program], 2, folder)
+            self.assertEqual(found, [["0/2", os.path.join(folder, "0")], ["1/2", os.path.join(folder, "1")]])
+
+    def test_a_share_that_fails_is_named(self):
+        program = "import sys; sys.exit(3 if sys.argv[2] == '1/2' else 0)"
+        with tempfile.TemporaryDirectory() as folder, self.assertRaisesRegex(SystemExit, "not measured: 1/2: 3$"):
+            main.measure_shares([sys.executable, "-c", program], 2, folder)
 
 
 class Recorded(unittest.TestCase):
