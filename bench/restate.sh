@@ -1,9 +1,10 @@
 #!/bin/bash
 # Measures plans on Restate against bare workflows of the same shape, and the time of a replay.
 #
-# Usage: [ROUNDS=N] bench/restate.sh PLANWRIGHT BARE RESTATE [STEPS …]
+# Usage: [ROUNDS=N] [NODES=N] bench/restate.sh PLANWRIGHT BARE RESTATE [STEPS …]
 #
-# The sizes are 1000 and 10000 calls, and the rounds two, unless stated otherwise. A replay is measured once for each size.
+# The sizes are 1000 and 10000 calls, the rounds two, and the server has one node, unless stated otherwise. With several nodes, each record is
+# on two of them. A replay is measured once for each size.
 # BARE is the example `bare` of planwright-restate (`cargo build --release -p planwright-restate --example bare`), RESTATE the program
 # `restate-server`. All parts share the cores of this machine.
 set -euo pipefail
@@ -25,23 +26,38 @@ trap stop EXIT
 cd "$folder"
 export HOME=$folder XDG_CONFIG_HOME=$folder/config XDG_DATA_HOME=$folder/data
 
-RESTATE_BASE_DIR=$folder/restate RESTATE_LISTEN_MODE=tcp RESTATE_BIND_ADDRESS=127.0.0.1:$port RESTATE_INGRESS__BIND_ADDRESS=127.0.0.1:$((port + 1)) \
-    RESTATE_ADMIN__BIND_ADDRESS=127.0.0.1:$((port + 2)) RESTATE_DISABLE_TELEMETRY=true RESTATE_DEFAULT_NUM_PARTITIONS=2 \
-    "$restate" --no-logo >restate.log 2>&1 &
-children="$children $!"
-until curl -sf "$admin/health" >/dev/null && curl -sf "$ingress/restate/health" >/dev/null; do sleep 0.1; done
+nodes=${NODES:-1}
+# Each node has three ports; those of the worker and the bare workflow follow.
+addresses=$(for node in $(seq 0 $((nodes - 1))); do printf '"http://127.0.0.1:%s",' $((port + 3 * node)); done)
+worker_port=$((port + 3 * nodes)) bare_port=$((port + 3 * nodes + 1))
+if [ "$nodes" -gt 1 ]; then
+    export RESTATE_CLUSTER_NAME=planwright RESTATE_METADATA_CLIENT__ADDRESSES="[${addresses%,}]" RESTATE_DEFAULT_REPLICATION=2
+fi
+export RESTATE_LISTEN_MODE=tcp RESTATE_DISABLE_TELEMETRY=true RESTATE_DEFAULT_NUM_PARTITIONS=2
+for node in $(seq 0 $((nodes - 1))); do
+    first=$((port + 3 * node))
+    RESTATE_BASE_DIR=$folder/restate RESTATE_BIND_ADDRESS=127.0.0.1:$first RESTATE_ADVERTISED_ADDRESS=http://127.0.0.1:$first \
+        RESTATE_INGRESS__BIND_ADDRESS=127.0.0.1:$((first + 1)) RESTATE_ADMIN__BIND_ADDRESS=127.0.0.1:$((first + 2)) \
+        RESTATE_AUTO_PROVISION=$([ "$node" = 0 ] && echo true || echo false) \
+        "$restate" --no-logo --node-name "node-$node" >"restate-$node.log" 2>&1 &
+    children="$children $!"
+done
+for node in $(seq 0 $((nodes - 1))); do
+    first=$((port + 3 * node))
+    until curl -sf "http://127.0.0.1:$((first + 2))/health" >/dev/null && curl -sf "http://127.0.0.1:$((first + 1))/restate/health" >/dev/null; do sleep 0.1; done
+done
 
 echo '{"tools": {"look": {"annotations": {"readOnlyHint": true}, "echo": true}, "pay": {"approval": true, "echo": true}}}' >tools.json
 worker() {
-    "$planwright" worker --simulate tools.json --listen $((port + 3)) --register $admin >worker.log 2>&1 &
+    "$planwright" worker --simulate tools.json --listen $worker_port --register $admin >worker.log 2>&1 &
     # A file, since a replay that starts another worker runs in a subshell.
     echo $! >worker.pid
     until grep -q registered worker.log; do sleep 0.05; done
 }
 worker
-"$bare" 127.0.0.1:$((port + 4)) &
+"$bare" 127.0.0.1:$bare_port &
 children="$children $!"
-until curl -sf -o /dev/null "$admin/deployments" -H 'content-type: application/json' -d "{\"uri\": \"http://127.0.0.1:$((port + 4))\"}"; do sleep 0.1; done
+until curl -sf -o /dev/null "$admin/deployments" -H 'content-type: application/json' -d "{\"uri\": \"http://127.0.0.1:$bare_port\"}"; do sleep 0.1; done
 
 # Asks Restate about the last invocation of a service.
 asked() {

@@ -10,6 +10,8 @@
 # It needs Debian's packages `postgresql`, `haproxy` and `curl`.
 set -eu
 
+# Debian has haproxy where the path of an ordinary user does not lead.
+PATH=$PATH:/usr/sbin
 here=$(cd "$(dirname "$0")" && pwd)
 port=${PORT:-8080}
 planwright=${PLANWRIGHT:-planwright}

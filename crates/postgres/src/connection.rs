@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use futures::future::{LocalBoxFuture, MaybeDone, maybe_done, try_join_all};
 use planwright_store::database::{
     QueryError, RowReader, SqlSession, SqlStatement, SqlValue, StoreConnection, TransactionKind,
 };
+use tokio::time::timeout;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row, Statement};
 
@@ -44,6 +45,9 @@ const ANNOUNCED_COMMIT: &str = "COMMIT; NOTIFY planwright_commits";
 /// The minimum time limit of a statement. The deletion of a long journal, for example, takes its time.
 const MIN_STATEMENT_TIME: Duration = Duration::from_mins(1);
 
+/// The time without an answer after which a warning says that a statement waits. A lost connection is noticed sooner.
+const SILENT_WAIT: Duration = Duration::from_secs(5);
+
 /// A connection. If it is lost, the next transaction opens another one.
 pub(crate) struct PostgresConnection {
     server: Arc<PostgresServer>,
@@ -65,11 +69,8 @@ pub(crate) struct PostgresConnection {
 impl PostgresConnection {
     /// Opens a connection whose statements may take as long as an operation of the store.
     pub(crate) fn open(server: &Arc<PostgresServer>) -> Result<Self, QueryError> {
-        Self::with_limit(
-            server,
-            server.write_timeout().max(MIN_STATEMENT_TIME),
-            false,
-        )
+        let limit = server.write_timeout().max(MIN_STATEMENT_TIME);
+        Self::verified(server, limit)
     }
 
     /// Opens the connection of a thread that is not a part of a tokio runtime, and that drives the connection while it waits for an answer.
@@ -79,7 +80,14 @@ impl PostgresConnection {
 
     /// Opens a connection for leases: each statement ends within [`PostgresServer::silence`], also if it waits for a lock.
     pub(crate) fn for_leases(server: &Arc<PostgresServer>) -> Result<Self, QueryError> {
-        Self::with_limit(server, server.silence(), false)
+        Self::verified(server, server.silence())
+    }
+
+    /// Opens a connection to tables that exist. The server may have been restored from a backup of another version since they were created.
+    fn verified(server: &Arc<PostgresServer>, limit: Duration) -> Result<Self, QueryError> {
+        let connection = Self::with_limit(server, limit, false)?;
+        tables::verify(&connection)?;
+        Ok(connection)
     }
 
     fn with_limit(
@@ -121,14 +129,13 @@ impl PostgresConnection {
         self.transact(TransactionKind::Read, &begin, statements, "COMMIT")
     }
 
-    /// Executes additions in one transaction, and returns the rows of each statement. Its commit is not announced, and a crash of the server may
-    /// undo it.
-    pub(crate) fn add_unsynced(
+    /// Executes additions in one transaction, and returns the rows of each statement. Its commit is not announced.
+    pub(crate) fn add(
         &mut self,
         statements: &[SqlStatement<'_>],
     ) -> Result<Vec<Vec<Row>>, QueryError> {
         let kind = TransactionKind::Append;
-        let begin = format!("{}; {UNSYNCED}", self.begin_text(kind));
+        let begin = self.begin_text(kind);
         self.transact(kind, &begin, statements, "COMMIT")
     }
 
@@ -285,7 +292,20 @@ impl PostgresConnection {
         // Until there is an answer, the session is in the middle of a statement.
         self.is_broken.set(true);
         let answer = async {
-            let answer = answer.await;
+            let mut answer = pin!(answer);
+            let answer = match timeout(SILENT_WAIT, answer.as_mut()).await {
+                Ok(answer) => answer,
+                Err(_) => {
+                    let location = self.server.location().display();
+                    // The target is the one whose warnings each command shows.
+                    tracing::warn!(
+                        target: "planwright_store",
+                        "the store `{location}` has not answered for {} seconds; waiting for the store",
+                        SILENT_WAIT.as_secs()
+                    );
+                    answer.await
+                }
+            };
             self.is_broken.set(false);
             answer
         };

@@ -143,8 +143,12 @@ impl Leases {
                     next = match leases.renew(&mut connection) {
                         Ok(()) => pause,
                         Err(error) => {
-                            leases.is_away.store(true, Ordering::Release);
-                            tracing::warn!(%error, "leases of runs were not renewed; trying again");
+                            // One warning for each outage.
+                            if leases.is_away.swap(true, Ordering::AcqRel) {
+                                tracing::debug!(%error, "leases of runs were not renewed; trying again");
+                            } else {
+                                tracing::warn!(%error, "leases of runs were not renewed; trying again");
+                            }
                             RETRY_PAUSE
                         }
                     };
@@ -259,7 +263,8 @@ impl Leases {
             statements.push(SqlStatement::new(sql, params));
         }
         let sent = boot_time();
-        let answers = connection.add_unsynced(&statements)?;
+        // Synced: a client gets the id of the run before the first entries are stored, and the server may crash in between.
+        let answers = connection.add(&statements)?;
         let answers = answers.iter().skip(statements.len() - creations.len());
         let created = creations.iter().zip(answers).map(|(new, rows)| {
             let row = PostgresRow(

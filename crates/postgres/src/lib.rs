@@ -7,6 +7,9 @@
 /// The server: its address, its connections, and notice of commits.
 mod server;
 
+/// The encryption of connections.
+mod tls;
+
 /// A connection, which executes the statements of the store.
 mod connection;
 

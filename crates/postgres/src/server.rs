@@ -13,8 +13,6 @@ use futures::stream::poll_fn;
 use futures::{FutureExt, StreamExt};
 use planwright_store::database::{DatabaseError, QueryCause, QueryError};
 use planwright_store::{FileProblem, StoreError};
-use rustls::ClientConfig;
-use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -23,6 +21,7 @@ use tokio_postgres::{AsyncMessage, Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::PostgresOptions;
+use crate::tls::Encryption;
 use crate::values::query_error;
 
 /// The channel on which a trigger of the tables announces requests to runs. Each commit is announced on another one.
@@ -66,8 +65,9 @@ impl PostgresServer {
         let silence = silence(lease_time);
         let location = PathBuf::from(without_password(url));
         let failed = |reason: String| QueryError::failed(reason).at(&location);
-        let mut config = Config::from_str(url)
-            .map_err(|error| failed(format!("its address is invalid: {}", reason_of(&error))))?;
+        let invalid = |reason: String| failed(format!("its address is invalid: {reason}"));
+        let (address, encryption) = Encryption::of(url).map_err(invalid)?;
+        let mut config = Config::from_str(&address).map_err(|error| invalid(reason_of(&error)))?;
         config
             .tcp_user_timeout(silence)
             .keepalives_idle(silence)
@@ -83,7 +83,7 @@ impl PostgresServer {
             .build()
             .map_err(|error| failed(error.to_string()))?;
         Ok(Self {
-            tls: tls().map_err(|error| failed(error.to_string()))?,
+            tls: encryption.connector().map_err(failed)?,
             location,
             config,
             lease_time,
@@ -310,15 +310,6 @@ async fn listen(config: Config, tls: MakeRustlsConnect) -> Result<Listener, toki
         .batch_execute(&format!("LISTEN planwright_commits; LISTEN {REQUESTS}"))
         .await?;
     Ok((client, receiver))
-}
-
-fn tls() -> Result<MakeRustlsConnect, rustls::Error> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
-        .with_platform_verifier()?
-        .with_no_client_auth();
-    Ok(MakeRustlsConnect::new(config))
 }
 
 fn silence(lease_time: Duration) -> Duration {

@@ -2,12 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use futures::FutureExt;
 use planwright_engine::{ErrorKind, RunId, ToolBackend, ToolCall, ToolError};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use crate::message::{CallKey, ServiceOutcome};
 
@@ -90,6 +91,49 @@ impl CallsInFlight {
 
     fn lock(&self) -> MutexGuard<'_, Calls> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The executions of calls in this process, from before their intents until Restate has their replies. They are few once the worker ends: new
+/// ones wait for ever, and Restate executes them with the next worker.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Executions(Arc<ExecutionCount>);
+
+#[derive(Debug, Default)]
+struct ExecutionCount {
+    is_ending: AtomicBool,
+    count: watch::Sender<usize>,
+}
+
+/// An execution, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Execution(Executions);
+
+impl Executions {
+    /// Begins an execution. It never does once the worker ends.
+    pub(crate) async fn begin(&self) -> Execution {
+        self.0.count.send_modify(|count| *count += 1);
+        let execution = Execution(self.clone());
+        // The counter comes first: a worker that ends now either sees this execution, or this one sees the end.
+        if self.0.is_ending.load(Ordering::SeqCst) {
+            drop(execution);
+            return std::future::pending().await;
+        }
+        execution
+    }
+
+    /// Lets no execution begin from now on, and waits for those in progress, for at most `limit`.
+    pub(crate) async fn end(&self, limit: Duration) {
+        self.0.is_ending.store(true, Ordering::SeqCst);
+        let mut count = self.0.count.subscribe();
+        // After that, what the others did is unknown, as after a crash.
+        let _ = tokio::time::timeout(limit, count.wait_for(|count| *count == 0)).await;
+    }
+}
+
+impl Drop for Execution {
+    fn drop(&mut self) {
+        self.0.0.count.send_modify(|count| *count -= 1);
     }
 }
 

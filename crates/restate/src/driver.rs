@@ -388,6 +388,8 @@ impl<'a> Driver<'a> {
         call: &ToolCall,
     ) -> HandlerResult<RunInput> {
         let request = self.request(task, attempt, call)?;
+        let executions = self.worker.executions.clone();
+        let _execution = executions.begin().await;
         let intent = IntentMark::default();
         if !request.may_be_repeated {
             let marked = action(self.ctx, "intent", intent.action()).await;

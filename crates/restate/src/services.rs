@@ -11,7 +11,7 @@ use planwright_store::Store;
 use restate_sdk::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::calls::{CallsInFlight, unix_time};
+use crate::calls::{CallsInFlight, Executions, unix_time};
 use crate::driver;
 use crate::message::{CallReplyV1, CallRequestV1, ServiceOutcome};
 use crate::request::RunRequestV1;
@@ -30,6 +30,7 @@ pub(crate) struct WorkerState {
     /// The texts that no journal may contain.
     pub(crate) secrets: Vec<Arc<str>>,
     pub(crate) calls: CallsInFlight,
+    pub(crate) executions: Executions,
 }
 
 impl WorkerState {
@@ -130,6 +131,7 @@ impl ToolService {
         request: Json<CallRequestV1>,
     ) -> HandlerResult<Json<CallReplyV1>> {
         let request = request.into_inner();
+        let _execution = self.0.executions.begin().await;
         let intent = IntentMark::default();
         if !request.may_be_repeated {
             let action = intent.action();

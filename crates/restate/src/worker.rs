@@ -11,7 +11,7 @@ use restate_sdk::http_server::HttpServer;
 use restate_sdk::service::IntoServiceDefinition;
 use tokio::net::TcpListener;
 
-use crate::calls::CallsInFlight;
+use crate::calls::{CallsInFlight, Executions};
 use crate::services::{RunService, ToolService, WorkerState};
 
 /// The time after which Restate suspends an execution that makes no progress: practically never. A run that waits for a person stays in
@@ -20,6 +20,9 @@ const INACTIVITY_TIMEOUT: Duration = Duration::from_hours(10 * 365 * 24);
 
 /// The longest pause before Restate executes a run or a call again whose worker was lost.
 const MAX_RETRY_PAUSE: Duration = Duration::from_secs(2);
+
+/// The longest time that a worker that ends waits for its calls in flight.
+const MAX_ENDING: Duration = Duration::from_secs(10);
 
 /// A worker, which executes runs and calls of tools on behalf of Restate.
 pub struct Worker(Arc<WorkerState>);
@@ -33,10 +36,12 @@ impl Worker {
             store,
             secrets,
             calls: CallsInFlight::default(),
+            executions: Executions::default(),
         }))
     }
 
-    /// Serves Restate until `shutdown` completes, then waits a few seconds for executions in progress.
+    /// Serves Restate until `shutdown` completes. Then it makes no more calls, and waits for those in flight, ten seconds at most. Restate continues
+    /// the runs with the next worker.
     pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
         let options = || {
             ServiceOptions::new()
@@ -48,15 +53,23 @@ impl Worker {
                 // A run ends with an outcome of its own, however long no worker can continue it.
                 .retry_policy_max_attempts(u64::from(u32::MAX))
         };
+        let executions = self.0.executions.clone();
         let runs = RunService(Arc::clone(&self.0)).into_service_definition();
         let tools = ToolService(self.0).into_service_definition();
         let endpoint = Endpoint::builder()
             .bind(runs.options(options()))
             .bind(tools.options(options()))
             .build();
-        HttpServer::new(endpoint)
-            .serve_with_cancel(listener, shutdown)
-            .await;
+        let ended = async {
+            shutdown.await;
+            executions.end(MAX_ENDING).await;
+        };
+        // The connections would stay open as long as the runs.
+        let never = std::future::pending::<()>();
+        tokio::select! {
+            () = HttpServer::new(endpoint).serve_with_cancel(listener, never) => {}
+            () = ended => {}
+        }
     }
 }
 

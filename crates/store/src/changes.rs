@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task;
+use tokio::time::Instant;
 
 use crate::database::{Database, QueryError};
 use crate::error::StoreError;
@@ -18,6 +19,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(25);
 
 /// The pause after the database could not be read.
 const ERROR_PAUSE: Duration = Duration::from_millis(100);
+
+/// The time without a database after which a warning says that its reader waits: longer than a short restart.
+const SILENT_WAIT: Duration = Duration::from_secs(2);
 
 /// A number of a database that changes with the commits that are watched.
 pub(crate) type Version = fn(&dyn Database) -> Result<i64, QueryError>;
@@ -173,6 +177,24 @@ pub(crate) struct NewsWatcher<R: NewsReader> {
     reader: Option<R>,
     /// The read in progress. It stays here if its caller stops waiting, so that no item is lost.
     task: Option<task::JoinHandle<ReadNews<R>>>,
+    outage: Outage,
+}
+
+/// The time since which the database has not been reached.
+#[derive(Debug, Default)]
+struct Outage {
+    since: Option<Instant>,
+    is_reported: bool,
+}
+
+impl Outage {
+    /// Counts a failed attempt. Returns true once, if the outage has become long.
+    fn is_long_now(&mut self) -> bool {
+        let since = *self.since.get_or_insert_with(Instant::now);
+        let is_long = !self.is_reported && since.elapsed() >= SILENT_WAIT;
+        self.is_reported |= is_long;
+        is_long
+    }
 }
 
 impl<R: NewsReader> fmt::Debug for NewsWatcher<R> {
@@ -192,6 +214,7 @@ impl<R: NewsReader> NewsWatcher<R> {
             location: location.to_owned(),
             reader: Some(reader),
             task: None,
+            outage: Outage::default(),
         }
     }
 
@@ -216,11 +239,17 @@ impl<R: NewsReader> NewsWatcher<R> {
                 return Err(QueryError::failed("its reader has stopped").at(&self.location));
             };
             self.reader = Some(reader);
+            if error.is_none() {
+                self.outage = Outage::default();
+            }
             match error {
                 None if news.is_empty() => tokio::time::sleep(R::PAUSE).await,
                 None => return Ok(news),
                 // The database is unreachable: the items are read once it can be reached again.
                 Some(error) if error.is_transient() => {
+                    if self.outage.is_long_now() {
+                        tracing::warn!("{}; waiting for the store", error.at(&self.location));
+                    }
                     self.changes.repeat();
                     if !news.is_empty() {
                         return Ok(news);

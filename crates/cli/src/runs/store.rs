@@ -74,10 +74,12 @@ fn open_at(path: &Path) -> Result<Store, StoreError> {
 fn server_address(path: &Path) -> Option<&str> {
     let text = path.to_str()?;
     let schemes = ["postgres://", "postgresql://"];
-    schemes
-        .iter()
-        .any(|scheme| text.starts_with(scheme))
-        .then_some(text)
+    // Schemes have no case.
+    let is_of = |scheme: &&str| {
+        let start = text.get(..scheme.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    };
+    schemes.iter().any(is_of).then_some(text)
 }
 
 fn default_path() -> Result<PathBuf, CommandError> {
@@ -114,7 +116,7 @@ pub(crate) fn explain(error: StoreError) -> CommandError {
         StoreError::Ambiguous { .. } => Some("write more characters of the id"),
         StoreError::Leased { .. } => Some("wait until it ends, or stop that process"),
         StoreError::ClientBusy { .. } => Some("wait until one of them ends"),
-        StoreError::File { trouble, .. } => match trouble {
+        StoreError::File { path, trouble, .. } => match trouble {
             FileProblem::Full => {
                 Some("free disk space; a new run may use another file with `--store FILE`")
             }
@@ -127,6 +129,12 @@ pub(crate) fn explain(error: StoreError) -> CommandError {
             FileProblem::Busy => Some("try again"),
             FileProblem::Linked => Some(
                 "open it by its first name, remove its other hard links, or copy it while no process uses it",
+            ),
+            FileProblem::Failed(reason) if reason.contains("peer certificate") => Some(
+                "name the certificate of its authority with `?sslmode=verify-full&sslrootcert=FILE`",
+            ),
+            FileProblem::Failed(_) if server_address(path).is_some() => Some(
+                "check that the server runs and that its address is right; `run --no-store` stores nothing",
             ),
             FileProblem::Foreign
             | FileProblem::Damaged(_)

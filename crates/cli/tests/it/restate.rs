@@ -4,12 +4,15 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
+use std::ops::Range;
 use std::path::Path;
-use std::process::{Child, ChildStderr, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 
+use planwright_testkit::fake_server;
 use planwright_testkit::restate::RestateServer;
 use serde_json::{Value, json};
 
+use crate::effects::{chains, effects, script};
 use crate::program::{
     approve, json_report, planwright, run_program, spawn_program, stderr, stdout, write_payment,
 };
@@ -43,6 +46,16 @@ impl WorkerProcess {
             child,
             _errors: errors,
         }
+    }
+}
+
+impl WorkerProcess {
+    /// Asks the worker to end, and waits for its end.
+    fn terminate(mut self) {
+        let id = self.child.id().to_string();
+        let signalled = Command::new("kill").args(["-TERM", &id]).status().unwrap();
+        assert!(signalled.success());
+        assert!(self.child.wait().unwrap().success());
     }
 }
 
@@ -198,4 +211,69 @@ fn a_run_is_cancelled_while_no_worker_is_alive() {
     // The call was approved, and ended before it reached its tool.
     assert_eq!(report["steps"][1]["status"], "cancelled", "{report:#}");
     assert!(report["steps"][1]["output"].is_null(), "{report:#}");
+}
+
+#[test]
+fn a_worker_that_ends_lets_its_calls_end_and_begins_no_other() {
+    const STEPS: usize = 90;
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let config = json!({"mcpServers": {"fake": {
+        "command": fake_server::program(), "args": [script(folder).to_string()], "trusted": true
+    }}});
+    fs::write(folder.join("servers.json"), config.to_string()).unwrap();
+    let restate = RestateServer::start().unwrap();
+    let (port, tools) = (free_port(), ["--servers", "servers.json"]);
+    let on = format!("restate={}", restate.ingress());
+    // Three chains, whose calls go to the service, and one, whose calls the run makes itself.
+    for (number, steps) in [chains(0..STEPS), alone(STEPS..STEPS + STEPS / 3)]
+        .into_iter()
+        .enumerate()
+    {
+        fs::write(
+            folder.join("plan.json"),
+            json!({"steps": steps}).to_string(),
+        )
+        .unwrap();
+        let before = effects(folder).len();
+        let worker = WorkerProcess::start(folder, &restate, port, &tools);
+        let run = ["run", "plan.json", "--servers", "servers.json", "--on", &on];
+        let mut running = spawn_program(folder, &[&run[..], &["--format", "json"]].concat());
+        let _errors = read_until(&mut running, "on Restate");
+        while effects(folder).len() < before + STEPS / 6 {
+            std::thread::yield_now();
+        }
+        worker.terminate();
+        let made = effects(folder).len();
+        assert!(made < before + steps.len(), "{made} calls in plan {number}");
+        let _worker = WorkerProcess::start(folder, &restate, port, &tools);
+        let ended = running.wait_with_output().unwrap();
+        let report = json_report(&ended);
+        assert_eq!(report["status"], "succeeded", "{report:#}");
+        let steps_of_report = report["steps"].as_array().unwrap().iter();
+        // A step in doubt would succeed with its replacement, and its error.
+        let failed: Vec<_> = steps_of_report
+            .filter(|step| !step["error"].is_null())
+            .collect();
+        assert!(failed.is_empty(), "{failed:#?}");
+        assert_eq!(effects(folder).len(), before + steps.len());
+    }
+    let repeated: Vec<_> = effects(folder)
+        .into_iter()
+        .filter(|(_, count)| *count > 1)
+        .collect();
+    assert!(repeated.is_empty(), "{repeated:?}");
+}
+
+/// A chain of calls that must not be made twice.
+fn alone(steps: Range<usize>) -> Vec<Value> {
+    let first = steps.start;
+    let steps = steps.map(|step| {
+        let mut args = json!({"n": step});
+        if first < step {
+            args["before"] = json!(format!("${{s{}.n}}", step - 1));
+        }
+        json!({"id": format!("s{step}"), "tool": "pay", "args": args, "on_error": {"output": {"n": step}}})
+    });
+    steps.collect()
 }

@@ -1,41 +1,36 @@
-//! The driver: the loop that feeds calls, timers, decisions and commands of the caller into a run, and the write-ahead gate: calls wait
-//! until their intents are stored in the journal.
+//! The driver: the loop that feeds calls, timers, decisions and commands of the caller into a run. Calls wait for the [write-ahead
+//! gate](super::gate) until their intents are stored in the journal.
 //!
 //! Design: [A call waits for the journal, the step before it does not](https://github.com/planwright/planwright/blob/main/docs/design/journal.md#a-call-waits-for-the-journal-the-step-before-it-does-not).
 
-use std::any::Any;
 use std::collections::HashMap;
-use std::future::ready;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::{BoxFuture, FutureExt};
-use futures::stream::{FuturesOrdered, StreamExt};
 use planwright_core::Hashing;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 
+use super::gate::{JournalGate, PendingCall, ReleasedWork, next_commit_of};
 use super::handle::RunCommand;
-use super::in_flight::{InFlightCalls, OpenQuestions, panic_message};
-use super::timers::Timers;
+use super::in_flight::{InFlightCalls, OpenQuestions};
+use super::timers::{Timers, wait_until};
 use crate::approval::{ApprovalRequest, Approver};
-use crate::backend::{RetryAdvice, ToolBackend, ToolCall, ToolError};
+use crate::backend::{RetryAdvice, ToolBackend, ToolError};
 use crate::durations::{Durations, SharedDurations};
 use crate::event::{RunEvent, StampedEvent};
-use crate::journal::{Entry, Journal, JournalError, Record};
+use crate::journal::{JournalError, Record};
 use crate::run::{Effect, RunInput, RunMachine, RunStatus, RunSummary};
 use crate::schedule::{TaskId, Timer};
 
 /// The time that a run may compute before it yields to other tasks and reads new input.
 const TIME_SLICE: Duration = Duration::from_millis(20);
 
+/// The maximum time for which a run that is handed over waits for its calls: a time that the clock can represent.
+const MAX_HAND_OVER: Duration = Duration::from_hours(24);
+
 /// The minimum time between two reports of progress to the listeners of a run: a tool may report far more often.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
-
-/// The maximum time for which entries that nothing waits for are delayed, so that they share a commit with later ones. It is about the
-/// duration of a commit, so a crash loses them hardly more often than if they were written at once.
-const MAX_BATCH_DELAY: Duration = Duration::from_millis(2);
 
 /// Drives one run to its end.
 pub(crate) struct Driver {
@@ -72,6 +67,8 @@ pub(crate) struct Driver {
     progress_sent: Option<Instant>,
     /// The time at which a draining run is cancelled.
     drain_end: Option<Instant>,
+    /// The time at which a run that is handed over waits no longer for its calls. Nothing new starts once it is set.
+    hand_over_end: Option<Instant>,
     /// The start of the current uninterrupted computation.
     computing_since: Option<Instant>,
     effects: Vec<Effect>,
@@ -112,6 +109,7 @@ impl Driver {
             progress_due: None,
             progress_sent: None,
             drain_end: None,
+            hand_over_end: None,
             computing_since: None,
             effects: Vec::new(),
         }
@@ -136,6 +134,12 @@ impl Driver {
             }
             if self.run.is_done() {
                 break;
+            }
+            if self
+                .hand_over_end
+                .is_some_and(|end| end <= Instant::now() || !self.has_calls())
+            {
+                return self.leave().await;
             }
             // Pending questions are asked once they are stored, so the run is not done with them.
             let has_pending_questions = self
@@ -167,6 +171,28 @@ impl Driver {
             },
         };
         self.broadcast(&event);
+        summary
+    }
+
+    /// Returns true if calls are in flight, or wait for the store: their intents may be stored already, and a stored intent without an outcome
+    /// is a call in doubt.
+    fn has_calls(&self) -> bool {
+        let journal = self.journal.as_ref();
+        !self.calls.is_empty() || journal.is_some_and(JournalGate::has_pending_calls)
+    }
+
+    /// Leaves the run to another process: what is known is stored, without an end.
+    async fn leave(mut self) -> RunSummary {
+        self.commands.close();
+        self.calls.shutdown().await;
+        let mut summary = self.run.summary();
+        if let Some(journal) = &mut self.journal
+            && let Err(error) = journal.finish().await
+        {
+            self.journal_error.get_or_insert(error);
+        }
+        summary.is_handed_over = true;
+        summary.journal_error = self.journal_error.take();
         summary
     }
 
@@ -296,7 +322,12 @@ impl Driver {
     /// Lets the run work until it is idle or its time slice is over.
     fn proceed(&mut self) {
         loop {
-            self.run.proceed(&mut self.effects);
+            if self.hand_over_end.is_some() {
+                // The consequences of outcomes are computed, and no step starts.
+                self.run.execute_commands(&mut self.effects);
+            } else {
+                self.run.proceed(&mut self.effects);
+            }
             if !self.run.is_busy() || self.is_slice_over() {
                 return;
             }
@@ -374,6 +405,10 @@ impl Driver {
             command = self.commands.recv() => match command {
                 Some(RunCommand::Extend(plan)) => Some(RunInput::Extend(plan)),
                 Some(RunCommand::Drain(limit)) => Some(self.drain(limit)),
+                Some(RunCommand::HandOver(limit)) => {
+                    self.hand_over(limit);
+                    None
+                }
                 Some(RunCommand::Cancel) => Some(RunInput::Cancel),
                 // The handle is gone, so nothing can add steps or complete the plan any more.
                 None if !may_wait => None,
@@ -396,6 +431,7 @@ impl Driver {
                 self.drain_end = None;
                 Some(RunInput::Cancel)
             }
+            () = wait_until(self.hand_over_end), if self.hand_over_end.is_some() => None,
             () = self.progress_reported.notified(), if self.progress_due.is_none() && !self.events.is_empty() => {
                 let now = Instant::now();
                 let earliest = self.progress_sent.map_or(now, |sent| sent + PROGRESS_INTERVAL);
@@ -417,6 +453,12 @@ impl Driver {
             self.drain_end = Some(self.drain_end.map_or(end, |earlier| earlier.min(end)));
         }
         RunInput::Drain
+    }
+
+    /// Sets the time at which the run that is handed over waits no longer, unless an earlier one is set.
+    fn hand_over(&mut self, limit: Duration) {
+        let end = Instant::now() + limit.min(MAX_HAND_OVER);
+        self.hand_over_end = Some(self.hand_over_end.map_or(end, |earlier| earlier.min(end)));
     }
 
     /// Passes the progress of calls in flight to the listeners.
@@ -554,244 +596,5 @@ impl Driver {
                 self.run.execute_commands(&mut self.effects);
             }
         }
-    }
-}
-
-/// Waits until `time`, or forever without one.
-async fn wait_until(time: Option<Instant>) {
-    match time {
-        Some(time) => tokio::time::sleep_until(time).await,
-        None => std::future::pending().await,
-    }
-}
-
-/// The calls and questions that a stored batch releases.
-#[derive(Default)]
-struct ReleasedWork {
-    /// Calls to send.
-    calls: Vec<(TaskId, PendingCall)>,
-    /// Questions to ask. They are stored first, so another process that decides finds them.
-    questions: Vec<(TaskId, Box<ApprovalRequest>)>,
-}
-
-/// A call whose intent is not stored yet.
-struct PendingCall {
-    attempt: u32,
-    call: Box<ToolCall>,
-    /// The time of the decision to send it, since the start of the run.
-    decided: Duration,
-    /// The time limit of the call once it is sent.
-    timeout: Option<Duration>,
-}
-
-/// The calls and questions that wait for one batch of entries.
-#[derive(Default)]
-struct BatchWaiters {
-    calls: Vec<(TaskId, u32)>,
-    questions: Vec<TaskId>,
-}
-
-/// A committed batch: what it releases, and the result.
-type CommitResult = (BatchWaiters, Result<(), JournalError>);
-
-/// The journal of a run, with the calls that wait for it. All records of one turn of the driver are appended as one batch, and the
-/// calls of the turn wait until the batch is stored. The batch holds the intents of these calls, and the answers that led to them are
-/// in this batch or in an earlier one. So one commit stores both. If nothing waits for the records of a turn, they are delayed briefly,
-/// and stored together with those of later turns.
-pub(crate) struct JournalGate {
-    journal: Arc<dyn Journal>,
-    turn: u64,
-    /// True if the turn has records.
-    has_records: bool,
-    batch: Vec<Entry>,
-    /// The time at which the batch is written at the latest, if it holds records of finished turns.
-    flush_at: Option<Instant>,
-    /// The calls and questions that wait for the batch.
-    waiters: BatchWaiters,
-    pending_calls: HashMap<TaskId, PendingCall, Hashing>,
-    pending_questions: HashMap<TaskId, Box<ApprovalRequest>, Hashing>,
-    // Commits finish in order: a call must not be released before earlier entries are stored.
-    commits: FuturesOrdered<BoxFuture<'static, CommitResult>>,
-}
-
-impl JournalGate {
-    pub(crate) fn new(journal: Arc<dyn Journal>, opened: Entry) -> Self {
-        Self {
-            journal,
-            turn: opened.turn,
-            has_records: true,
-            batch: vec![opened],
-            flush_at: None,
-            waiters: BatchWaiters::default(),
-            pending_calls: HashMap::default(),
-            pending_questions: HashMap::default(),
-            commits: FuturesOrdered::new(),
-        }
-    }
-
-    /// Adds a record to the batch.
-    fn add_record(&mut self, at: Duration, record: Record) {
-        self.has_records = true;
-        self.batch.push(Entry {
-            at,
-            turn: self.turn,
-            record,
-        });
-    }
-
-    /// Delays a call until the batch is stored.
-    fn delay_call(&mut self, task: TaskId, attempt: u32, call: Box<ToolCall>, decided: Duration) {
-        self.waiters.calls.push((task, attempt));
-        let pending = PendingCall {
-            attempt,
-            call,
-            decided,
-            timeout: None,
-        };
-        self.pending_calls.insert(task, pending);
-    }
-
-    /// Attaches the timer of a call to its pending call. Returns false if the call is not pending.
-    fn delay_timer(&mut self, task: TaskId, after: Duration) -> bool {
-        let pending = self.pending_calls.get_mut(&task);
-        pending.is_some_and(|pending| pending.timeout.replace(after).is_none())
-    }
-
-    /// Delays a question until the batch is stored.
-    fn delay_question(&mut self, task: TaskId, request: Box<ApprovalRequest>) {
-        self.waiters.questions.push(task);
-        self.pending_questions.insert(task, request);
-    }
-
-    /// Returns true if questions are pending.
-    fn has_pending_questions(&self) -> bool {
-        !self.pending_questions.is_empty()
-    }
-
-    /// Drops a pending call or question.
-    fn withdraw(&mut self, task: TaskId) {
-        self.pending_calls.remove(&task);
-        self.pending_questions.remove(&task);
-    }
-
-    /// Ends the turn: writes its batch now if something waits for it, otherwise soon.
-    fn end_turn(&mut self) {
-        let is_awaited = !self.waiters.calls.is_empty() || !self.waiters.questions.is_empty();
-        // A turn without records is not counted, so the numbers in the journal are consecutive.
-        if std::mem::take(&mut self.has_records) || is_awaited {
-            self.turn += 1;
-        }
-        if is_awaited {
-            self.flush();
-        } else if !self.batch.is_empty() && self.flush_at.is_none() {
-            self.flush_at = Some(Instant::now() + MAX_BATCH_DELAY);
-        }
-    }
-
-    /// Appends the batch to the journal.
-    fn flush(&mut self) {
-        self.flush_at = None;
-        let waiters = std::mem::take(&mut self.waiters);
-        let batch = std::mem::take(&mut self.batch);
-        let result = without_panic(|| self.journal.append(batch));
-        self.commits
-            .push_back(Box::pin(async move { (waiters, result.await) }));
-    }
-
-    /// Returns true if entries are not stored yet.
-    fn has_open_commits(&self) -> bool {
-        !self.commits.is_empty() || self.flush_at.is_some()
-    }
-
-    /// Waits for the next batch to be stored and returns what it releases.
-    async fn next_commit(&mut self) -> Result<ReleasedWork, JournalError> {
-        let result = tokio::select! {
-            // Finished commits come first, since they release calls.
-            biased;
-            Some(result) = self.commits.next(), if !self.commits.is_empty() => result,
-            () = wait_until(self.flush_at) => {
-                self.flush();
-                return Ok(ReleasedWork::default());
-            }
-        };
-        self.release(result)
-    }
-
-    fn release(&mut self, (waiters, result): CommitResult) -> Result<ReleasedWork, JournalError> {
-        result?;
-        // The process may have been suspended after its intents were stored, for so long that another process has taken the run over.
-        if !waiters.calls.is_empty() && !self.journal.is_exclusive() {
-            let confirmed = without_panic(|| self.journal.confirm_exclusive());
-            self.commits
-                .push_front(Box::pin(async move { (waiters, confirmed.await) }));
-            return Ok(ReleasedWork::default());
-        }
-        let mut released = ReleasedWork {
-            calls: Vec::with_capacity(waiters.calls.len()),
-            questions: Vec::with_capacity(waiters.questions.len()),
-        };
-        for task in waiters.questions {
-            if let Some(request) = self.pending_questions.remove(&task) {
-                released.questions.push((task, request));
-            }
-        }
-        for (task, attempt) in waiters.calls {
-            // The call may have been withdrawn and followed by another one of the same task.
-            let is_same = |pending: &PendingCall| pending.attempt == attempt;
-            if self.pending_calls.get(&task).is_some_and(is_same)
-                && let Some(pending) = self.pending_calls.remove(&task)
-            {
-                released.calls.push((task, pending));
-            }
-        }
-        Ok(released)
-    }
-
-    /// Waits until everything is stored. Pending calls and questions are dropped.
-    async fn finish(&mut self) -> Result<(), JournalError> {
-        self.pending_calls.clear();
-        self.pending_questions.clear();
-        if !self.batch.is_empty() {
-            self.flush();
-        }
-        while let Some(result) = self.commits.next().await {
-            self.release(result)?;
-        }
-        Ok(())
-    }
-}
-
-impl Drop for JournalGate {
-    /// An aborted run still writes the inputs that it has accepted.
-    fn drop(&mut self) {
-        if self.flush_at.is_some() {
-            self.flush();
-        }
-    }
-}
-
-/// Returns the future of an operation of a journal, with its panics as errors: then the entries are not stored.
-fn without_panic(
-    operation: impl FnOnce() -> BoxFuture<'static, Result<(), JournalError>>,
-) -> BoxFuture<'static, Result<(), JournalError>> {
-    let failed = |panic: Box<dyn Any + Send>| {
-        JournalError::new(format!("the journal panicked: {}", panic_message(&*panic)))
-    };
-    match catch_unwind(AssertUnwindSafe(operation)) {
-        Ok(stored) => {
-            let stored = AssertUnwindSafe(stored).catch_unwind();
-            stored
-                .map(move |stored| stored.unwrap_or_else(|panic| Err(failed(panic))))
-                .boxed()
-        }
-        Err(panic) => ready(Err(failed(panic))).boxed(),
-    }
-}
-
-/// Waits for the next commit; pending forever without a journal or an open commit.
-async fn next_commit_of(journal: Option<&mut JournalGate>) -> Result<ReleasedWork, JournalError> {
-    match journal {
-        Some(journal) if journal.has_open_commits() => journal.next_commit().await,
-        _ => std::future::pending().await,
     }
 }

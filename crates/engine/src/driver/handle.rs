@@ -18,6 +18,8 @@ pub(crate) enum RunCommand {
     Close,
     /// Drain, and cancel after this time.
     Drain(Duration),
+    /// Hand the run over once its calls in flight have ended, or after this time.
+    HandOver(Duration),
     Cancel,
 }
 
@@ -100,6 +102,11 @@ impl RunHandle {
         self.canceller().drain(limit);
     }
 
+    /// Hands the run over, see [`Canceller::hand_over`].
+    pub fn hand_over(&self, limit: Duration) {
+        self.canceller().hand_over(limit);
+    }
+
     /// Cancels the run: calls in flight are aborted, nothing new starts.
     pub fn cancel(&self) {
         self.canceller().cancel();
@@ -146,6 +153,16 @@ impl Canceller {
     /// Drains the run, see [`RunHandle::drain`].
     pub fn drain(&self, limit: Duration) {
         self.request(Request::Drain(limit));
+    }
+
+    /// Stops driving the run, so that another process can continue it: nothing new starts, and once the calls in flight have ended and their
+    /// outcomes are stored, the summary [says so](RunSummary::is_handed_over). Calls that take longer than `limit` are dropped, and their outcome
+    /// is unknown. A run whose steps have all ended meanwhile ends as usual.
+    ///
+    /// Unlike [`drain`](Self::drain), the journal gets no end: the run is still in progress. A run that succeeds this one is not affected.
+    pub fn hand_over(&self, limit: Duration) {
+        // Sending fails only if the run has ended already.
+        let _ = self.commands.send(RunCommand::HandOver(limit));
     }
 
     fn request(&self, request: Request) {

@@ -1,9 +1,11 @@
 //! The driver: the loop that feeds calls, timers, decisions and commands of the caller into a run.
 
 mod drive;
+mod gate;
 mod handle;
 mod in_flight;
 mod timers;
 
-pub(crate) use drive::{Driver, JournalGate};
+pub(crate) use drive::Driver;
+pub(crate) use gate::JournalGate;
 pub use handle::{Canceller, RunHandle};

@@ -87,3 +87,11 @@ impl Timers {
         Some((task, timer))
     }
 }
+
+/// Waits until `time`, or forever without one.
+pub(super) async fn wait_until(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time).await,
+        None => std::future::pending().await,
+    }
+}

@@ -55,7 +55,7 @@ fn plan(steps: Vec<Step>) -> Plan {
 }
 
 /// A chain, a loop whose second item fails, rounds, and an inner plan. Each call of `flaky` fails once.
-fn mixed() -> CheckedPlan {
+pub(crate) fn mixed() -> CheckedPlan {
     let mut each = call("each", "item");
     each.for_each = Some(ForEach {
         item_name: None,
@@ -92,7 +92,7 @@ fn mixed() -> CheckedPlan {
     ]))
 }
 
-fn answer(call: &ToolCall) -> Result<ToolOutput, ToolError> {
+pub(crate) fn answer(call: &ToolCall) -> Result<ToolOutput, ToolError> {
     let step = call.context.step.as_str();
     match (step, call.args.get("of").and_then(Value::as_f64)) {
         ("flaky", _) if call.context.attempt == 1 => Err(ToolError::unavailable("not there")),
@@ -209,7 +209,7 @@ fn process(plan: &CheckedPlan, entries: &mut Vec<Entry>, drain_before: usize) ->
 }
 
 /// The outcome of each step and part, one line each.
-fn outcomes(steps: &[StepSummary]) -> Vec<String> {
+pub(crate) fn outcomes(steps: &[StepSummary]) -> Vec<String> {
     let mut lines = Vec::new();
     for step in steps {
         let error = step.error.as_ref().map(|error| error.message.as_str());

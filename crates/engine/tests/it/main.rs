@@ -9,6 +9,7 @@ mod driver;
 mod durations;
 mod flow;
 mod guards;
+mod handing_over;
 mod large;
 mod loops;
 mod properties;

@@ -174,6 +174,7 @@ impl Run {
         let (mut ended, mut summary) = self.end_unless(stop.as_mut(), &mut |_| ()).await?;
         #[cfg(feature = "store")]
         if summary.journal_error.is_none()
+            && !summary.is_handed_over
             && summary.status == RunStatus::Failed
             && let Some(revert) = ended.revert.take()
         {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use planwright::call_view::{CallView, visible};
-use planwright::stored::StoreApprover;
+use planwright::stored::{OpenQuestion, StoreApprover};
 use planwright_core::Value;
-use planwright_engine::Decision;
 use planwright_engine::approval::{ApprovalRequest, Approver};
+use planwright_engine::{Decision, RunId};
 use planwright_mcp::Caller;
 use planwright_store::Store;
 
@@ -46,7 +46,7 @@ impl Approver for ClientApprover {
 impl ClientApprover {
     /// Asks the client: by a form while the call is in flight, by the task afterwards.
     async fn ask(&self, request: &ApprovalRequest) -> Decision {
-        let form = approval_form(request);
+        let form = approval_form(&request.run, &request.digest(), &CallView::of(request));
         if let Some(caller) = &self.form
             && let Ok(answer) = caller
                 .ask_about(&request.digest(), "elicitation/create", form.clone())
@@ -55,10 +55,7 @@ impl ClientApprover {
             return read_decision(&answer);
         }
         if let Some(questions) = &self.task {
-            let question = Value::object([
-                ("method", Value::from("elicitation/create")),
-                ("params", form),
-            ]);
+            let question = form_request(form);
             if let Ok(answer) = questions.ask(question, &request.digest()).await {
                 return read_decision(&answer);
             }
@@ -84,15 +81,33 @@ fn shell_word(at: &str) -> String {
     format!("'{}'", visible(at).replace('\'', r"'\''"))
 }
 
-/// Returns the question as a form (`elicitation/create`).
-fn approval_form(request: &ApprovalRequest) -> Value {
-    let digest = request.digest();
+/// Returns the request for a form, as tasks have it among their `inputRequests`.
+fn form_request(form: Value) -> Value {
+    Value::object([
+        ("method", Value::from("elicitation/create")),
+        ("params", form),
+    ])
+}
+
+/// Returns the request for a decision about a call of a run that another process drives.
+pub(crate) fn stored_question(question: &OpenQuestion) -> Value {
+    let view = CallView {
+        at: &question.at,
+        subject: &question.subject,
+        reason: question.reason.as_deref(),
+        changes: &question.changes,
+    };
+    form_request(approval_form(&question.run, &question.digest(), &view))
+}
+
+/// Returns the question about a call as a form (`elicitation/create`).
+fn approval_form(run: &RunId, digest: &str, call: &CallView<'_>) -> Value {
     let message = format!(
         "{}\ndigest of the call: {}\nall of its arguments: planwright approve {} {} --show",
-        CallView::of(request).text(),
-        digest.get(..16).unwrap_or(&digest),
-        request.run,
-        shell_word(&request.at.to_string())
+        call.text(),
+        digest.get(..16).unwrap_or(digest),
+        run,
+        shell_word(&call.at.to_string())
     );
     let field =
         |kind: &str, title: &str| vec![("type", Value::from(kind)), ("title", Value::from(title))];

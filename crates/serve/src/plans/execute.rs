@@ -222,7 +222,7 @@ impl PlanHost {
             let _starting = starting;
             let running = host.begin(&of, valid).await?;
             let guard = CancelOnDrop::new(&running);
-            Ok((running, guard))
+            Ok::<_, BadRequest>((running, guard))
         });
         let begun = begun.await.map_err(|error| BadRequest(error.to_string()));
         let (running, mut guard) = begun??;

@@ -12,6 +12,7 @@ use planwright_core::plan::{Segment, Source};
 use planwright_core::{Object, Plan, Value, flow};
 use planwright_engine::RunId;
 use planwright_engine::{RunStatus, RunSummary};
+use planwright_mcp::UpstreamError;
 use planwright_mcp::gateway::{ClientId, GatewayClient};
 use planwright_store::{RunInfo, Store};
 
@@ -26,6 +27,31 @@ pub(crate) enum FoundRun {
     Local(Arc<TrackedRun>),
     /// The run is stored.
     Stored(Box<(RunInfo, StoredRun)>),
+}
+
+/// The reason why a run is not found.
+pub(crate) enum LookupError {
+    /// The client sees no run of this id.
+    Missing(String),
+    /// The store cannot be read now: the run may be there.
+    Unavailable(String),
+}
+
+impl From<LookupError> for BadRequest {
+    fn from(error: LookupError) -> Self {
+        match error {
+            LookupError::Missing(reason) | LookupError::Unavailable(reason) => Self(reason),
+        }
+    }
+}
+
+impl From<LookupError> for UpstreamError {
+    fn from(error: LookupError) -> Self {
+        match error {
+            LookupError::Missing(reason) => Self::new(Self::INVALID, reason),
+            LookupError::Unavailable(reason) => Self::new(Self::UNAVAILABLE, reason),
+        }
+    }
 }
 
 impl PlanHost {
@@ -45,7 +71,7 @@ impl PlanHost {
         &self,
         client: &GatewayClient,
         id: &str,
-    ) -> Result<FoundRun, BadRequest> {
+    ) -> Result<FoundRun, LookupError> {
         let running = self.run_of_process(client, id);
         let (ended, local) = match running.as_ref().map(|running| running.progress()) {
             Some(RunProgress::Ended(summary)) => (Some(summary), running),
@@ -82,7 +108,7 @@ impl PlanHost {
             }
             (Some(stored), ..) => Ok(FoundRun::Stored(Box::new(stored))),
             (None, Some(running), _) => Ok(FoundRun::Local(running)),
-            (None, None, _) => Err(BadRequest(format!("there is no run `{id}`"))),
+            (None, None, _) => Err(LookupError::Missing(format!("there is no run `{id}`"))),
         }
     }
 
@@ -90,7 +116,7 @@ impl PlanHost {
         &self,
         client: &GatewayClient,
         id: &str,
-    ) -> Result<Option<(RunInfo, StoredRun)>, BadRequest> {
+    ) -> Result<Option<(RunInfo, StoredRun)>, LookupError> {
         let Some(store) = self.settings.store.clone() else {
             return Ok(None);
         };
@@ -98,8 +124,7 @@ impl PlanHost {
         let read = move || read_stored(&store, &name, is_local);
         let stored = spawn_blocking_limited(read)
             .await
-            .map_err(|error| BadRequest(error.to_string()))?
-            .map_err(BadRequest)?;
+            .map_err(|error| LookupError::Unavailable(error.to_string()))??;
         Ok(stored.filter(|(_, stored)| {
             let of = stored.run.client.clone();
             self.sees_runs_of(client, &of.map_or_else(ClientId::local, ClientId::new))
@@ -274,7 +299,7 @@ fn read_stored(
     store: &Store,
     id: &str,
     is_local: bool,
-) -> Result<Option<(RunInfo, StoredRun)>, String> {
+) -> Result<Option<(RunInfo, StoredRun)>, LookupError> {
     let info = match store.run(id) {
         // A prefix of an id does not count: clients could find out other runs by it.
         Ok(info) if info.id == id => info,
@@ -285,19 +310,20 @@ fn read_stored(
         ) => {
             return Ok(None);
         }
-        Err(error) => return Err(error.to_string()),
+        Err(error) => return Err(LookupError::Unavailable(error.to_string())),
     };
     // The owner in an imported file is only a claim of its author.
     if info.imported.is_some() {
         if !is_local {
             return Ok(None);
         }
-        return Err(format!(
+        return Err(LookupError::Missing(format!(
             "the run `{id}` was imported, so it belongs to no client; a person can look at it with `planwright show {id}`, and \
              resume it with `planwright resume {id} --servers FILE`"
-        ));
+        )));
     }
-    let stored = StoredRun::read(store, id).map_err(|error| error.to_string())?;
+    let stored =
+        StoredRun::read(store, id).map_err(|error| LookupError::Unavailable(error.to_string()))?;
     Ok(Some((info, stored)))
 }
 

@@ -110,6 +110,11 @@ impl TrackedRun {
         }
     }
 
+    /// Hands the run over: nothing new starts, and it is suspended once its calls in flight have ended, or after `limit`.
+    fn hand_over(&self, limit: Duration) {
+        self.canceller.hand_over(limit);
+    }
+
     /// Suspends the run: calls in flight are dropped, and the stored journal suffices to resume it.
     fn suspend(&self) {
         let suspend = self.suspend.lock().unwrap_or_else(PoisonError::into_inner);
@@ -305,6 +310,10 @@ impl RunRegistry {
                 progress.0.send_replace(RunProgress::Suspended);
                 return;
             };
+            if summary.is_handed_over {
+                progress.0.send_replace(RunProgress::Suspended);
+                return;
+            }
             let summary = Arc::new(summary);
             if let Some(running) = followed.upgrade() {
                 let ended = RunEnd {
@@ -318,16 +327,22 @@ impl RunRegistry {
         running
     }
 
-    /// Waits up to `grace` for runs in progress to end, then suspends them.
+    /// Waits for half of `grace` for runs in progress to end, then hands them over: their calls in flight have the rest of it.
     pub(crate) async fn suspend(&self, grace: Duration) {
         let deadline = Instant::now() + grace;
+        let middle = Instant::now() + grace / 2;
         // A run that is being started must be tracked first: the process would end without it, and it would look interrupted.
         let mut starting = self.starting.subscribe();
         let _ = tokio::time::timeout_at(deadline, starting.wait_for(|count| *count == 0)).await;
         let runs: Vec<Arc<TrackedRun>> = self.lock().values().cloned().collect();
-        let all = futures::future::join_all(runs.iter().map(|run| run.wait_until_idle()));
-        // Runs that outlast the deadline are suspended below.
-        let _ = tokio::time::timeout_at(deadline, all).await;
+        let all_idle = || futures::future::join_all(runs.iter().map(|run| run.wait_until_idle()));
+        if tokio::time::timeout_at(middle, all_idle()).await.is_err() {
+            for run in &runs {
+                run.hand_over(deadline.saturating_duration_since(Instant::now()));
+            }
+            // Runs that outlast the deadline are suspended below.
+            let _ = tokio::time::timeout_at(deadline, all_idle()).await;
+        }
         for run in &runs {
             run.suspend();
         }

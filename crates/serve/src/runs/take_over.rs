@@ -34,7 +34,7 @@ const REFUSED_PAUSE: Duration = Duration::from_mins(1);
 const DECISION_PAUSE: Duration = Duration::from_secs(5);
 
 /// Maximum number of runs that are resumed at the same time.
-const MAX_AT_ONCE: usize = 8;
+const MAX_AT_ONCE: usize = 32;
 
 impl PlanHost {
     /// Resumes the runs that no process drives any more of clients for which `groups_of` returns their groups, for as long as this is awaited.
@@ -49,9 +49,11 @@ impl PlanHost {
         };
         // The times before which runs are not checked again.
         let mut later: HashMap<RunId, Instant> = HashMap::new();
+        let mut is_away = false;
         loop {
             match store.run_blocking(Store::interrupted_runs).await {
                 Ok(found) => {
+                    is_away = false;
                     later.retain(|id, _| found.iter().any(|run| run.id == *id));
                     let now = Instant::now();
                     let found = found.into_iter().filter(|run| {
@@ -84,6 +86,10 @@ impl PlanHost {
                         };
                         later.insert(run, Instant::now() + pause);
                     }
+                }
+                // One warning for each outage.
+                Err(error) if std::mem::replace(&mut is_away, true) => {
+                    tracing::debug!(%error, "interrupted runs are not noticed; trying again");
                 }
                 Err(error) => {
                     tracing::warn!(%error, "interrupted runs are not noticed; trying again");

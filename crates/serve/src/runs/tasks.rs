@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use planwright::stored::StoredRun;
+use planwright::stored::{OpenQuestion, StoredRun, StoredRunError};
 use planwright_core::Value;
 use planwright_engine::RunId;
 use planwright_engine::RunStatus;
@@ -12,6 +12,7 @@ use planwright_mcp::{Caller, UpstreamError};
 use planwright_store::{RunInfo, StoreError};
 
 use crate::host::{PlanHost, spawn_blocking_limited};
+use crate::plans::approver::stored_question;
 use crate::plans::execute::InvalidPlan;
 use crate::plans::resume::ResumeChanges;
 use crate::response::answer::task;
@@ -19,7 +20,7 @@ use crate::response::content::{
     contents_at, contents_of_step, json_contents, output_address, step_address,
 };
 use crate::runs::lookup::FoundRun;
-use crate::runs::registry::{RunProgress, TrackedRun, owner};
+use crate::runs::registry::{self, RunProgress, TrackedRun, owner};
 use crate::tools::arguments::BadRequest;
 
 impl PlanHost {
@@ -33,7 +34,7 @@ impl PlanHost {
         match request {
             TaskRequest::Get { id } => Box::pin(self.task_state(&client, &id)).await,
             TaskRequest::Update { id, responses } => {
-                match self.find(&client, &id).await.map_err(invalid)? {
+                match self.find(&client, &id).await? {
                     FoundRun::Local(running) => running.questions.answer(&responses),
                     FoundRun::Stored(stored) => {
                         let stored = self.decide_by_answers(&stored, &responses).await;
@@ -43,7 +44,7 @@ impl PlanHost {
                 Ok(Value::empty_object())
             }
             TaskRequest::Cancel { id } => {
-                match self.find(&client, &id).await.map_err(invalid)? {
+                match self.find(&client, &id).await? {
                     FoundRun::Local(running) => running.cancel(),
                     FoundRun::Stored(stored) => {
                         Box::pin(self.cancel_stored(&client, *stored)).await?;
@@ -103,7 +104,7 @@ impl PlanHost {
     /// Returns the state of a task. A task of an earlier process is resumed.
     async fn task_state(&self, client: &GatewayClient, id: &str) -> Result<Value, UpstreamError> {
         let invalid = |error: BadRequest| UpstreamError::new(UpstreamError::INVALID, error.0);
-        match self.find(client, id).await.map_err(invalid)? {
+        match self.find(client, id).await? {
             FoundRun::Local(running) => Ok(self.tracked_task(client, &running)),
             FoundRun::Stored(stored) => {
                 let (info, run) = *stored;
@@ -122,7 +123,7 @@ impl PlanHost {
                     ));
                 }
                 if info.holder.is_some() {
-                    return Ok(task(&info.id, "working", info.created, []));
+                    return driven_elsewhere(&info, &run);
                 }
                 let (id, created) = (info.id.clone(), info.created);
                 let call = call_without_caller(client);
@@ -204,6 +205,27 @@ impl PlanHost {
         let read = contents.map(|contents| Value::object([("contents", Value::from(contents))]));
         Some(read.ok_or_else(none))
     }
+}
+
+/// Returns the state of a task that another process drives. What it asks is in the store, so each process can pass it on.
+fn driven_elsewhere(info: &RunInfo, run: &StoredRun) -> Result<Value, UpstreamError> {
+    let unavailable =
+        |error: StoredRunError| UpstreamError::new(UpstreamError::UNAVAILABLE, error.to_string());
+    let history = run.history().map_err(unavailable)?;
+    let questions = OpenQuestion::of(&info.id, &history);
+    if questions.is_empty() {
+        return Ok(task(&info.id, "working", info.created, []));
+    }
+    let requests = questions
+        .iter()
+        .map(|question| (registry::key(&question.digest()), stored_question(question)));
+    let requests = Value::object(requests);
+    Ok(task(
+        &info.id,
+        "input_required",
+        info.created,
+        [("inputRequests", requests)],
+    ))
 }
 
 /// The error code of a missing resource, until 2026-07-28; later clients get another one.

@@ -108,16 +108,29 @@ impl Recorder {
     ///
     /// If it does not end in time.
     pub fn methods_until_end(&self) -> Vec<String> {
-        let mut methods = Vec::new();
+        let messages = self.messages_until_end();
+        let methods = messages
+            .iter()
+            .filter_map(|message| message["method"].as_str());
+        methods.map(str::to_owned).collect()
+    }
+
+    /// Waits until the process of a server has ended; returns all messages that the test has not waited for.
+    ///
+    /// # Panics
+    ///
+    /// If it does not end in time.
+    pub fn messages_until_end(&self) -> Vec<Value> {
+        let mut messages = Vec::new();
         self.wait("an end", |events| match events {
             ServerEvent::Ended => Some(()),
             ServerEvent::Message(message) => {
-                methods.extend(message["method"].as_str().map(str::to_owned));
+                messages.push(message);
                 None
             }
             ServerEvent::Started(_) => None,
         });
-        methods
+        messages
     }
 
     /// Returns true if no server has started so far.

@@ -32,6 +32,8 @@ impl Replica {
             "tools": [
                 {"name": "wait", "annotations": {"readOnlyHint": true},
                  "does": {"wait_for_release": true, "structured": {"waited": true}}},
+                {"name": "pay", "annotations": {"destructiveHint": false},
+                 "does": {"delay_ms": 700, "structured": {"paid": true}}},
                 {"name": "note", "annotations": {"destructiveHint": false}},
                 {"name": "drop", "annotations": {"destructiveHint": true}},
             ],
@@ -86,13 +88,22 @@ impl Replica {
             {"id": "waited", "tool": "wait", "after": ["begun"]},
             {"id": "ended", "tool": "note", "args": {"text": "end"}, "after": ["waited"]},
         ]});
+        self.submit(plan);
+        assert_eq!(self.called(), "begin");
+        assert_eq!(self.called(), "wait");
+        self.newest_run(store)
+    }
+
+    /// Submits a plan. The response comes after the end of the run, or never.
+    fn submit(&self, plan: Value) {
         let params = json!({"name": "execute_plan", "arguments": {"plan": plan}});
         let request = message(self.listening.url(), "tools/call", params)
             .header("authorization", &format!("Bearer {}", self.token));
-        // The response comes after the end of the run, or never.
         std::thread::spawn(move || drop(request.send().text()));
-        assert_eq!(self.called(), "begin");
-        assert_eq!(self.called(), "wait");
+    }
+
+    /// Returns the id of the newest run.
+    fn newest_run(&self, store: &str) -> String {
         let runs = self
             .behind
             .command_of(&["runs", "--format", "json"])
@@ -135,6 +146,12 @@ impl Replica {
                 .success()
         );
     }
+}
+
+/// Returns the argument `text` of a call.
+fn text_of(message: &Value) -> Option<String> {
+    let text = message["params"]["arguments"]["text"].as_str();
+    text.map(str::to_owned)
 }
 
 #[test]
@@ -186,11 +203,60 @@ fn a_gateway_that_ends_hands_its_runs_over() {
 }
 
 #[test]
+fn a_gateway_that_ends_lets_its_calls_end_and_hands_the_rest_over() {
+    let database = PostgresDatabase::create().unwrap();
+    let (mut ending, other) = (
+        Replica::with(database.url(), TASKS),
+        Replica::with(database.url(), TASKS),
+    );
+    // Together they take longer than a gateway has to end, and none may be made twice.
+    let texts: Vec<String> = (0..9).map(|number| format!("pay {number}")).collect();
+    let steps: Vec<Value> = texts
+        .iter()
+        .enumerate()
+        .map(|(number, text)| {
+            let after: Vec<String> = number
+                .checked_sub(1)
+                .map(|before| format!("s{before}"))
+                .into_iter()
+                .collect();
+            json!({"id": format!("s{number}"), "tool": "pay", "args": {"text": text}, "after": after})
+        })
+        .collect();
+    ending.submit(json!({"steps": steps}));
+    assert_eq!(ending.called(), "pay 0");
+    let run = ending.newest_run(database.url());
+    ending.listening.terminate();
+    let mut calls = vec!["pay 0".to_owned()];
+    calls.extend(
+        ending
+            .recorder
+            .messages_until_end()
+            .iter()
+            .filter_map(text_of),
+    );
+    assert!(calls.len() < texts.len(), "{calls:?}");
+    while calls.len() < texts.len() {
+        calls.push(other.called());
+    }
+    assert_eq!(calls, texts);
+    let ended = other.task_is(&run, "completed")["result"]["structuredContent"].take();
+    assert_eq!(ended["status"], "succeeded", "{ended}");
+}
+
+#[test]
 fn a_gateway_without_its_server_refuses_plans_and_continues_its_runs_later() {
     let mut server = PostgresServer::start().unwrap();
     let mut gateway = Replica::new(&server.url());
+    let other = Replica::new(&server.url());
     let run = gateway.start_plan(&server.url());
     server.kill();
+    // The task is not unknown: a client that asks goes on asking.
+    let asked = message(other.listening.url(), "tasks/get", json!({"taskId": run}))
+        .header("authorization", &format!("Bearer {}", other.token));
+    let answer = asked.send().answer();
+    assert_eq!(answer["error"]["code"], -32603, "{answer}");
+    drop(other);
     let plan = json!({"steps": [{"id": "more", "tool": "note", "args": {"text": "more"}}]});
     let refused = gateway.call("execute_plan", json!({"plan": plan}));
     assert_eq!(refused["status"], "rejected", "{refused}");
@@ -247,7 +313,10 @@ fn a_task_that_waits_for_input_still_waits_after_its_gateway_died() {
         json!({"name": "execute_plan", "arguments": {"plan": plan}}),
     );
     let task = handle["taskId"].as_str().unwrap().to_owned();
-    killed.task_is(&task, "input_required");
+    let asked = killed.task_is(&task, "input_required")["inputRequests"].take();
+    // A balancer may send the client to any gateway.
+    let elsewhere = other.task_is(&task, "input_required")["inputRequests"].take();
+    assert_eq!(elsewhere, asked);
     // Once the other gateway has resumed a run, it has looked at the one before.
     killed.start_plan(database.url());
     killed.listening.kill();

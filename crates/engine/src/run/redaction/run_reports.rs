@@ -196,6 +196,7 @@ impl Redactor {
             warnings,
             written_bytes: _,
             journal_error: _,
+            is_handed_over: _,
             flow: _,
             stated: _,
             unfitting: _,

@@ -62,6 +62,8 @@ pub struct RunSummary {
     pub written_bytes: u64,
     /// The error of the journal that ended the run.
     pub journal_error: Option<JournalError>,
+    /// True if the run has not ended: it was [handed over](crate::Canceller::hand_over) for another process to continue.
+    pub is_handed_over: bool,
     /// The flow of data in the plan with the labels that servers have stated, if the plan was checked for it.
     pub flow: Option<FlowReport>,
     /// The labels that servers have stated for the outputs of steps, by the paths of the steps.
@@ -214,6 +216,7 @@ impl RunMachine {
             warnings,
             written_bytes: self.budgets.written.written(),
             journal_error: None,
+            is_handed_over: false,
             flow: self.flow().cloned(),
             stated: self.stated_labels().to_vec(),
             unfitting: self.unfitting_steps().to_vec(),
