@@ -258,8 +258,8 @@ class Bench:
         )  # fmt: skip
         return json.loads(run.stdout)
 
-    def plain(self, name, task, counts=False):
-        """A task that nothing disturbs, at each delay, or once if only counts are wanted."""
+    def plain(self, name, task, counts=False, delays=DELAYS):
+        """A task that nothing disturbs, at each of the delays, or once if only counts are wanted."""
         server, way = self.server(task.suite), self.ways[name]
         figures = {"seconds": {}, "starting": {}}
         definitions = way.definitions(server)
@@ -267,7 +267,7 @@ class Bench:
             del figures["seconds"], figures["starting"]
             server.post("/reset", delay=0.02)
             outcome = way.run(server, task, way.scripts(task))
-        for delay in () if counts else DELAYS:
+        for delay in () if counts else delays:
             seconds, starting = [], []
             for _ in range(REPEATS if delay == DELAYS[0] else 1):
                 for _ in range(TRIES):
@@ -509,7 +509,7 @@ def measure(arguments, save):
 
 def measure_way(bench, name, task, arguments):
     """The chosen parts of the measurement for one task done in one way."""
-    figures = bench.plain(name, task, arguments.counts) if "plain" in arguments.parts else {}
+    figures = bench.plain(name, task, arguments.counts, arguments.delays) if "plain" in arguments.parts else {}
     if "streamed" in arguments.parts and name in bench.streams:
         figures["streamed"] = bench.streamed(name, task)
     if name in VARIANTS or UNCOMPARED.issuperset(arguments.parts):
@@ -610,6 +610,9 @@ def main():
     parser.add_argument("--parts", nargs="*", choices=PARTS, default=PARTS)
     parser.add_argument("--ways", nargs="*", help="the ways to measure, by default all")
     parser.add_argument("--counts", action="store_true", help="run each task once and measure no times")
+    parser.add_argument(
+        "--delays", nargs="*", type=float, choices=DELAYS, default=DELAYS, help="the delays of `plain`, in seconds"
+    )
     parser.add_argument("--add", action="store_true", help="add to the results of an earlier measurement")
     parser.add_argument("--results", default=os.path.join(HERE, "results.json"))
     parser.add_argument("--jobs", type=int, default=1, help="the number of processes that measure at a time")
