@@ -62,7 +62,7 @@ pub(crate) async fn show(
         printer.untrusted_data(text);
         return Ok(Exit::Success);
     }
-    let needed = loaded.tool_names();
+    let named = loaded.tool_names();
     let mut scripted = Durations::new();
     let stored = match &arguments.durations {
         Some(path) => store::load_durations(path)?,
@@ -71,6 +71,7 @@ pub(crate) async fn show(
     let has_tools = marks_flow || arguments.tools.are_named();
     let mut toolbox = None;
     let catalog = if has_tools {
+        let needed = config.with_undo_tools(named);
         let mut opened =
             Toolbox::open(&arguments.tools, Some(&needed), ServerUse::Lists, printer).await?;
         opened.servers.close().await;
@@ -83,7 +84,7 @@ pub(crate) async fn show(
     } else {
         // A drawing needs no tools: all tools that the plan names are assumed to exist.
         let mut servers = ServerNames::default();
-        for (server, _) in needed.iter().filter_map(|name| name.split_once('.')) {
+        for (server, _) in named.iter().filter_map(|name| name.split_once('.')) {
             servers.add(&server.into());
         }
         let qualified = |name: &'_ str| {
@@ -93,7 +94,7 @@ pub(crate) async fn show(
             })?;
             Some(Tool::new(server, tool))
         };
-        needed
+        named
             .iter()
             .map(|name| {
                 qualified(name)
