@@ -105,25 +105,30 @@ impl OpenServers {
         };
         let mut wanted = choice.wanted();
         let mut started = BTreeSet::new();
+        // The servers whose lists are only compared with names that no server has.
+        let mut consulted = BTreeSet::new();
         loop {
             let known = choice.catalog(&wanted, &started, &open.started);
-            let candidates = choice.candidates(&known);
-            let mut next = choice.to_start(&wanted, &started);
-            next.extend(candidates.difference(&started).cloned());
+            let candidates = choice.candidates(&known).into_iter();
+            // A misspelt name is the usual reason, and is no reason to start servers whose tools are known.
+            let (listed, unlisted): (BTreeSet<_>, BTreeSet<_>) =
+                candidates.partition(|server| choice.lists.contains_key(server));
+            consulted.extend(listed);
+            wanted.extend(unlisted);
+            let next = choice.to_start(&wanted, &started);
             if next.is_empty() {
                 break;
             }
-            wanted.extend(candidates);
             started.extend(next.iter().cloned());
             open.started.push(start(config, next, &options).await);
         }
-        let unresolved = choice.unresolved(&choice.catalog(&wanted, &started, &open.started));
+        wanted.extend(consulted);
         for connections in &open.started {
             for warning in connections.warnings() {
                 printer.message(&format!("warning: {warning}"));
             }
             for failure in connections.failures() {
-                if choice.is_needed(&failure.server) || !unresolved.is_empty() {
+                if choice.is_needed(&failure.server) {
                     print_failure(failure, printer);
                 } else {
                     print_failure_briefly(failure, printer);
@@ -303,7 +308,7 @@ impl ServerChoice<'_> {
         self.names().filter(is_unknown).collect()
     }
 
-    /// Returns the servers that may have the tools that `catalog` does not know: a stored list may be out of date.
+    /// Returns the servers that may have the tools that `catalog` does not know.
     fn candidates(&self, catalog: &Catalog) -> BTreeSet<ServerName> {
         let mut candidates = BTreeSet::new();
         for name in self.unresolved(catalog) {
@@ -314,7 +319,6 @@ impl ServerChoice<'_> {
                 candidates.extend(self.all());
             }
         }
-        candidates.retain(|server| !self.is_current(server));
         candidates
     }
 

@@ -157,7 +157,7 @@ pub(super) async fn check(
 ) -> Result<Exit, CommandError> {
     let needed = |plans: &[NamedPlan]| -> BTreeSet<String> {
         let loaded = plans.iter().flat_map(|plan| &plan.loaded);
-        loaded.flat_map(LoadedPlan::tool_names).collect()
+        config.with_undo_tools(loaded.flat_map(LoadedPlan::tool_names).collect())
     };
     let policy = config.restrict(Policy::new());
     let mut plans = read(arguments)?;

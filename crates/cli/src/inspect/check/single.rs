@@ -46,12 +46,12 @@ pub(crate) async fn check(
     }
     let policy = config.restrict(Policy::new());
     let mut loaded = plan_file::read(&arguments.plan)?;
-    let needed = loaded.tool_names();
+    let needed = config.with_undo_tools(loaded.tool_names());
     let mut toolbox = open(arguments, (&config, &needed), server_use, printer).await?;
     if arguments.fix {
         fix::fix(arguments, &toolbox.catalog, &policy, printer)?;
         loaded = plan_file::read(&arguments.plan)?;
-        let of_fixed = loaded.tool_names();
+        let of_fixed = config.with_undo_tools(loaded.tool_names());
         if !of_fixed.is_subset(&needed) {
             toolbox.servers.close().await;
             toolbox = open(arguments, (&config, &of_fixed), server_use, printer).await?;
