@@ -196,7 +196,7 @@ impl OpenServers {
     }
 
     /// Returns the names of servers that did not start.
-    pub(super) fn missing(&self) -> impl Iterator<Item = &ServerName> {
+    pub(crate) fn missing(&self) -> impl Iterator<Item = &ServerName> {
         let failures = self.started.iter().flat_map(Connections::failures);
         failures
             .map(|failure| &failure.server)
@@ -398,8 +398,12 @@ async fn start(
         .filter(|name| names.contains(*name))
         .map(|name| format!("`{name}`"))
         .collect();
-    let starting =
-        (!shown.is_empty()).then(|| Waiting::new(&format!("starting {}…", shown.join(", "))));
+    let starting = (!shown.is_empty()).then(|| {
+        let text = format!("starting {}…", shown.join(", "));
+        // A line that wraps cannot be removed as one.
+        let room = Printer::status_width().saturating_sub(WAITING_MARGIN);
+        Waiting::new(&terminal_text::shortened(&text, room, "…"))
+    });
     let options = ConnectOptions {
         only: Some(names),
         ..options.clone()
@@ -410,6 +414,9 @@ async fn start(
     }
     connections
 }
+
+/// The columns beside the text of a progress line.
+const WAITING_MARGIN: usize = 12;
 
 /// The maximum width of a server's question, in columns.
 const MAX_QUESTION: usize = 200;

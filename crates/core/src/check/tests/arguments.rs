@@ -508,15 +508,18 @@ mod undos {
             });
             let text = format!(r#"{{"steps": [{steps}]}}"#);
             let (_, found) = check(plan(&text), &CheckContext::new(&catalog));
-            let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+            let found = found.iter();
+            let found: Vec<String> = found
+                .map(|found| format!("{} at {}: {}", found.code, found.pointer, found.message))
+                .collect();
             assert_eq!(found, expected, "{steps}");
         };
         let calls = r#"{"id": "a", "tool": "create"}, {"id": "b", "tool": "create"}"#;
         compare(&undo("delete", "id"), calls, &[]);
         let remove = undo("remove", "id");
-        let unknown = "PW0201 at /steps/0/tool: the undo of `test.create` in mine.toml:2: there is no tool `remove` (the tools are `create`, `delete`)";
+        let unknown = "PW0201 at /steps/0/tool: the undo of `test.create` in mine.toml:2: there is no tool `remove`";
         compare(&remove, calls, &[unknown]);
-        let impossible = "PW0402 at /steps/0/tool: the undo of `test.create` in mine.toml:2: `${output.key}` leads nowhere: there is no field `key` in the output of the call to undo (the only field is `id`)";
+        let impossible = "PW0402 at /steps/0/tool: the undo of `test.create` in mine.toml:2: `${output.key}` leads nowhere: there is no field `key` in the output of the call to undo";
         compare(&undo("delete", "key"), calls, &[impossible]);
         // A plan that does not use the tool is not concerned.
         compare(

@@ -207,6 +207,7 @@ mod tests {
     fn unknown_words_have_synonyms() {
         check("loud", &["volum"]);
         check("town", &["citi"]);
+        check("schedul", &["calendar"]);
         check("email", &["messag"]);
     }
 

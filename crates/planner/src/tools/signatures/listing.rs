@@ -203,3 +203,29 @@ fn names(servers: &IndexMap<&str, Vec<&str>>, max_names: usize) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::cost;
+
+    /// The tokens that `o200k_base` counts for lines with many pieces.
+    #[test]
+    fn the_cost_of_a_line_is_not_below_its_tokens() {
+        let check = |line: &str, tokens: usize| {
+            let cost = cost(line);
+            assert!((tokens..=tokens * 5 / 4).contains(&cost), "{line}: {cost}");
+        };
+        check(
+            "svc1.tool_10_list_invoices(facility: string, since?: string, limit?: integer = 20) [asks first]",
+            29,
+        );
+        check(
+            "svc4.tool_46_get_files(facility, since?, limit?) [asks first]",
+            19,
+        );
+        check(
+            "calendar.create_event(title: string, start: string, end?: string)  -- Create a calendar event [asks first]",
+            25,
+        );
+    }
+}
