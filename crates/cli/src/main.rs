@@ -134,7 +134,12 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
                 Box::pin(inspect::check::watch(&arguments, printer)).await
             }
             Command::Check(arguments) => {
-                interruptible(inspect::check::check(&arguments, ServerUse::Lists, printer)).await
+                let server_use = if arguments.refresh {
+                    ServerUse::FreshLists
+                } else {
+                    ServerUse::Lists
+                };
+                interruptible(inspect::check::check(&arguments, server_use, printer)).await
             }
             Command::Explain(arguments) => inspect::explain::explain(&arguments, printer),
             Command::Flow(arguments) => {

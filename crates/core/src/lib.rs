@@ -59,8 +59,8 @@ pub mod check;
 pub mod flow;
 
 pub use catalog::{
-    Annotations, Catalog, EXTRACTION, EXTRACTION_PARAMETERS, Hints, Lookup, SeenAnswers,
-    ServerNames, Tool, ToolPattern,
+    Annotations, Catalog, ConfiguredUndo, EXTRACTION, EXTRACTION_PARAMETERS, Hints, Lookup,
+    SeenAnswers, ServerNames, Tool, ToolPattern,
 };
 pub use check::{
     AllowList, CheckContext, CheckedPlan, CheckedStep, Dependency, DependencyKind, Library, Limits,

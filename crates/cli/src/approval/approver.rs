@@ -329,8 +329,14 @@ pub(crate) fn to_plan(
     show(plan, printer);
     let passphrase = passphrase.clone();
     let answer = ask_at_terminal(move |input| {
-        if !input.agrees("run this plan, with all its calls? [y]es, [n]o: ") {
-            return Ok(PlanAnswer::Refuse);
+        loop {
+            let question = "run this plan, with all its calls? [y]es, [n]o, [?]: ";
+            match input.ask(question).as_deref().map(str::trim) {
+                Some("y" | "yes" | "Y") => break,
+                Some("n" | "no" | "N") | None => return Ok(PlanAnswer::Refuse),
+                Some("") => {}
+                Some(_) => printer.status(PLAN_ANSWERS),
+            }
         }
         passphrase.confirm_at(input).map(|()| PlanAnswer::Run)
     });
@@ -340,6 +346,11 @@ pub(crate) fn to_plan(
         Err(no_answer @ NoAnswer::Terminal(_)) => Err(no_answer.into()),
     }
 }
+
+/// The answers to the question about a plan, with their meanings.
+const PLAN_ANSWERS: &str = "  y  run it: none of its calls asks again, whatever its arguments are
+  n  call nothing; to change the plan, edit its file and run it again
+`--approve ask` asks about each call instead, and lets you change its arguments";
 
 /// Shows a plan to the person who approves it: its graph, every call with all its arguments, the effects of its tools.
 pub(crate) fn show(plan: &CheckedPlan, printer: Printer) {

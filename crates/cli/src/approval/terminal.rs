@@ -195,7 +195,7 @@ impl CallPrompt {
                 ""
             };
             let question = format!(
-                "make {call}{with}? [y]es, [n]o, {step_choice}[c]hange, [a]ll arguments, [l]ater, [?]:"
+                "make {call}{with}? [y]es, [n]o, {step_choice}[c]hange, [a]rguments in full, [l]ater, [?]:"
             );
             let Some(answer) = reader.ask(&question) else {
                 return Decision::Later;

@@ -40,6 +40,12 @@ pub(crate) struct CheckArguments {
     /// Check again whenever a file changes that the check reads, until Ctrl-C. The exit status is that of the last check.
     #[arg(help_heading = OPTIONS, long, conflicts_with = "saved")]
     pub(crate) watch: bool,
+    /// Start the servers that have needed tools or may have unknown ones, and list their tools anew, in place of stored lists. With `--watch`, for the first check.
+    #[arg(help_heading = OPTIONS, long, conflicts_with = "simulate")]
+    pub(crate) refresh: bool,
+    /// Check the structure alone, and assume that each tool exists and takes and returns anything: no server starts.
+    #[arg(help_heading = OPTIONS, long, conflicts_with_all = ["fix", "flow", "exposed", "refresh", "servers", "simulate", "workspace"])]
+    pub(crate) without_tools: bool,
     #[command(flatten)]
     pub(crate) flow: FlowSwitches,
     /// Output format. With `--watch`, each JSON document is a line.

@@ -160,7 +160,7 @@ pub(crate) struct RevertArguments {
     /// Undo the rest if some calls have no undo, or may or may not have happened.
     #[arg(help_heading = OPTIONS, long)]
     pub(crate) partial: bool,
-    /// Do everything except the calls: show what would be undone, and what would not.
+    /// Do everything except the calls: show what would be undone, and what would not. The exit status is 0, also if the revert would refuse.
     #[arg(help_heading = OPTIONS, long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]

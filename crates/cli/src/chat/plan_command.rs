@@ -45,9 +45,13 @@ enum PlanCommand<'w> {
     Help,
 }
 
-/// The words after `/plan`, if a message begins with that.
+/// The words after `/plan`, if a message begins with that; none for `/help`.
 pub(super) fn words(message: &str) -> Option<&str> {
-    let rest = message.trim().strip_prefix("/plan")?;
+    let message = message.trim();
+    if message == "/help" {
+        return Some("");
+    }
+    let rest = message.strip_prefix("/plan")?;
     (rest.is_empty() || rest.starts_with(char::is_whitespace)).then(|| rest.trim())
 }
 
@@ -137,6 +141,7 @@ impl CallHandler<'_> {
                 plans.by_id.keys().last().cloned().unwrap_or_default()
             }
             PlanCommand::Delete(id) => {
+                let id = &*self.id(id);
                 let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
                 if plans.by_id.shift_remove(id).is_some() {
                     return Ok(Exit::Success);
@@ -145,8 +150,9 @@ impl CallHandler<'_> {
                 return Ok(self.failed(&CallOutcome::failure(self.unknown_plan_message(id))));
             }
             PlanCommand::Show(id) | PlanCommand::Run(id) | PlanCommand::DryRun(id) => {
-                self.take_saved(id)?;
-                id.to_owned()
+                let id = self.id(id);
+                self.take_saved(&id)?;
+                id
             }
         };
         if let PlanCommand::Run(_) = command {
@@ -175,6 +181,16 @@ impl CallHandler<'_> {
             printer.data(&text_report::dry_run(&steps));
         }
         Ok(Exit::Success)
+    }
+
+    /// Returns the id of the plan that the person names: `1` is `plan-1`, unless a plan has that name.
+    fn id(&self, name: &str) -> String {
+        let plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        let numbered = format!("plan-{name}");
+        if !plans.by_id.contains_key(name) && plans.by_id.contains_key(&numbered) {
+            return numbered;
+        }
+        name.to_owned()
     }
 
     fn list(&self) {
@@ -240,6 +256,7 @@ mod tests {
         for text in ["/plan", "/plan run", "/plan list all", "/plan frobnicate"] {
             check(text, Some(PlanCommand::Help));
         }
+        check("/help", Some(PlanCommand::Help));
         check("/planned", None);
         check("plan list", None);
     }

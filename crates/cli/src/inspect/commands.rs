@@ -7,7 +7,7 @@ use std::path::Path;
 use indexmap::IndexSet;
 use planwright::core::check::{CheckedPlan, Policy};
 use planwright::core::expression::EvaluationLimits;
-use planwright::core::{Catalog, SeenAnswers, ServerName, ServerNames, Tool, Value};
+use planwright::core::{Catalog, SeenAnswers, ServerName, Tool, Value};
 use planwright::drawing::Drawing;
 use planwright::engine::Durations;
 use planwright::engine::run::estimate;
@@ -25,7 +25,7 @@ use crate::runs::{show, store};
 use crate::setup::settings::{self, Settings};
 use crate::tools::changed_tools;
 use crate::tools::open_servers::ServerUse;
-use crate::tools::toolbox::Toolbox;
+use crate::tools::toolbox::{Toolbox, assumed_tools};
 use crate::view::printer::Printer;
 use crate::view::{diagnostics, output};
 
@@ -62,7 +62,7 @@ pub(crate) async fn show(
         printer.untrusted_data(text);
         return Ok(Exit::Success);
     }
-    let needed = loaded.tool_names();
+    let named = loaded.tool_names();
     let mut scripted = Durations::new();
     let stored = match &arguments.durations {
         Some(path) => store::load_durations(path)?,
@@ -71,6 +71,7 @@ pub(crate) async fn show(
     let has_tools = marks_flow || arguments.tools.are_named();
     let mut toolbox = None;
     let catalog = if has_tools {
+        let needed = config.with_undo_tools(named);
         let mut opened =
             Toolbox::open(&arguments.tools, Some(&needed), ServerUse::Lists, printer).await?;
         opened.servers.close().await;
@@ -82,24 +83,7 @@ pub(crate) async fn show(
         catalog
     } else {
         // A drawing needs no tools: all tools that the plan names are assumed to exist.
-        let mut servers = ServerNames::default();
-        for (server, _) in needed.iter().filter_map(|name| name.split_once('.')) {
-            servers.add(&server.into());
-        }
-        let qualified = |name: &'_ str| {
-            let (server, tool) = name.split_once('.').or_else(|| {
-                let server = servers.owner(name)?;
-                Some((&**server, name.get(server.len() + 2..)?))
-            })?;
-            Some(Tool::new(server, tool))
-        };
-        needed
-            .iter()
-            .map(|name| {
-                qualified(name)
-                    .unwrap_or_else(|| Tool::new(server_of(name, &stored), name.as_str()))
-            })
-            .collect::<Catalog>()
+        assumed_tools(&named, |name| server_of(name, &stored))
     };
     if !has_tools {
         loaded = loaded.with_numbered_arguments();
@@ -268,11 +252,17 @@ pub(crate) async fn tools(
             found.sort_by_key(|tool| servers.get_index_of(&tool.server));
             printer.pages(&listing_text(catalog, &found, filter.is_some()));
             if found.is_empty() {
-                printer.status(if catalog.is_empty() {
-                    "no tools: name servers with `--servers FILE` or try `--workspace .`"
-                } else {
-                    "no tool matches"
-                });
+                let is_missing = toolbox.servers.missing().next().is_some();
+                match toolbox.source() {
+                    _ if !catalog.is_empty() => printer.status("no tool matches"),
+                    Some((path, _)) if !is_missing => printer.quote(&format!(
+                        "no tools in `{}`: `planwright servers add NAME -- COMMAND` adds a server",
+                        path.display()
+                    )),
+                    _ => printer.status(
+                        "no tools: name servers with `--servers FILE` or try `--workspace .`",
+                    ),
+                }
             }
             if let Some(listed) = toolbox.listed_before() {
                 printer.status(&format!("{listed}; `--refresh` lists them again"));

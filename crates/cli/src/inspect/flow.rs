@@ -53,7 +53,7 @@ async fn of_plan(
     config: &Config,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    let needed = loaded.tool_names();
+    let needed = config.with_undo_tools(loaded.tool_names());
     let mut toolbox =
         Toolbox::open(&arguments.tools, Some(&needed), ServerUse::Lists, printer).await?;
     toolbox.apply_config(config, None, printer)?;

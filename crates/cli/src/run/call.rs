@@ -22,7 +22,7 @@ pub(crate) async fn call(
         CommandError::new("the call cannot be turned into a run").internal(error)
     })?;
     let command = PlanCommand::open(&run, printer)?;
-    let needed = BTreeSet::from([arguments.tool.clone()]);
+    let needed = command.with_undo_tools(BTreeSet::from([arguments.tool.clone()]));
     Box::pin(command.run(&needed, |catalog| plan(arguments, catalog))).await
 }
 

@@ -55,10 +55,10 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
     Box::pin(command.run(&needed, |_| Ok(loaded))).await
 }
 
-/// Returns the tools that a run of the plan may call: those that it names, and if it undoes what it did after a failure, those that the
-/// configuration names for that.
+/// Returns the tools that a run of the plan is checked with: those that it names, and those that the configuration has to undo their calls. If
+/// the plan undoes what it did after a failure, it may call all undos of the configuration.
 pub(super) fn needed_tools(loaded: &LoadedPlan, config: &Config) -> BTreeSet<String> {
-    let mut needed = loaded.tool_names();
+    let mut needed = config.with_undo_tools(loaded.tool_names());
     let plan = loaded.plan.as_ref();
     if plan.is_some_and(|plan| plan.on_failure == OnFailure::Revert) {
         needed.extend(config.undo_tools().map(ToString::to_string));
@@ -93,6 +93,11 @@ struct PreparedRun {
 }
 
 impl<'a> PlanCommand<'a> {
+    /// Returns `names` with those of the tools that the configuration has to undo calls of these tools.
+    pub(super) fn with_undo_tools(&self, names: BTreeSet<String>) -> BTreeSet<String> {
+        self.config.with_undo_tools(names)
+    }
+
     /// Reads the configuration.
     pub(super) fn open(
         arguments: &'a RunArguments,

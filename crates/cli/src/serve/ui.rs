@@ -188,10 +188,12 @@ struct CommandTools {
 impl CommandTools {
     async fn open_for(
         &self,
-        needed: Option<&BTreeSet<String>>,
+        needed: Option<BTreeSet<String>>,
         server_use: ServerUse,
     ) -> Result<OpenTools, CommandError> {
         let Settings { config, .. } = settings::load(Path::new("."))?;
+        let needed = needed.map(|names| config.with_undo_tools(names));
+        let needed = needed.as_ref();
         let mut toolbox = Toolbox::open(&self.arguments, needed, server_use, self.printer).await?;
         toolbox.apply_config(&config, Some(&self.store), self.printer)?;
         self.opened(toolbox, config, &self.arguments)
@@ -268,6 +270,7 @@ impl CommandTools {
         let Settings { config, .. } = settings::load(&folder)?;
         let config = stored.with_flow(config);
         let needed = stored.loaded(stored.vars.clone())?.tool_names();
+        let needed = config.with_undo_tools(needed);
         let mut toolbox =
             Toolbox::open(&arguments, Some(&needed), ServerUse::Calls, self.printer).await?;
         // Calls that need approval in the gateway need approval here as well.
@@ -396,7 +399,7 @@ impl PageTools for CommandTools {
 
     fn open(&self, needed: BTreeSet<String>) -> BoxFuture<'_, Result<OpenTools, ToolsError>> {
         async move {
-            let opened = self.open_for(Some(&needed), ServerUse::Calls).await;
+            let opened = self.open_for(Some(needed), ServerUse::Calls).await;
             opened.map_err(|error| refused(&error))
         }
         .boxed()

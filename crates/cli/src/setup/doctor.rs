@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use planwright::config::Config;
+use planwright::core::Tool;
 use planwright::format::{DoctorCheckV1, DoctorV1};
 use planwright::mcp::{Connections, ServersConfig};
 use planwright::terminal_text;
@@ -19,6 +20,9 @@ use crate::tools::toolbox::find_servers_file;
 use crate::tools::trust;
 use crate::view::output;
 use crate::view::printer::{BAD, BOLD, DIM, GOOD, Printer, counted, styled};
+
+/// The maximum number of tools without a description that are named.
+const MAX_UNDESCRIBED: usize = 5;
 
 /// The state of one part.
 enum PartState {
@@ -169,16 +173,40 @@ async fn servers(arguments: &DoctorArguments) -> Vec<PartState> {
     };
     let connections = Connections::connect(&config, connect_options()).await;
     let mut states = vec![PartState::Good(format!(
-        "{} of {} in `{name}` started, with {}",
+        "{} of {} in `{name}` started, with {}{}",
         connections.servers().count(),
         counted(config.names().count(), "server"),
-        counted(connections.tools().len(), "tool")
+        counted(connections.tools().len(), "tool"),
+        undescribed(connections.tools())
     ))];
     states.extend(connections.failures().iter().map(|failure| {
         PartState::Bad(CommandError::new(failure.message.clone()).hint(failure.help.clone()))
     }));
     connections.shutdown().await;
     states
+}
+
+/// Names the tools without a description, of which a model knows no more than the name.
+fn undescribed(tools: &[Tool]) -> String {
+    let is_bare = |tool: &&Tool| {
+        let description = tool.description.as_deref();
+        description.is_none_or(|text| text.trim().is_empty())
+    };
+    let bare: Vec<String> = tools
+        .iter()
+        .filter(is_bare)
+        .map(|tool| format!("`{}`", tool.qualified_name()))
+        .collect();
+    if bare.is_empty() {
+        return String::new();
+    }
+    let more = if bare.len() > MAX_UNDESCRIBED {
+        ", …"
+    } else {
+        ""
+    };
+    let named = bare.get(..MAX_UNDESCRIBED).unwrap_or(&bare).join(", ");
+    format!("; {} without a description: {named}{more}", bare.len())
 }
 
 fn chosen_model(config: &Config) -> PartState {

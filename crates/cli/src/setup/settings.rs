@@ -232,6 +232,13 @@ pub(crate) fn init(arguments: &InitArguments, printer: Printer) -> Result<Exit, 
     };
     let shown = |name: &str| at(name).display().to_string();
     let settings = at("planwright.toml");
+    // The command takes a folder, so the advice about files would lead astray.
+    if !arguments.force && settings.is_file() {
+        let error = format!("`{}` already exists", settings.display());
+        return Err(
+            CommandError::new(error).hint("name another folder, or replace the file with --force")
+        );
+    }
     may_write(&settings, arguments.force)?;
     text_file::create_folder(folder)?;
     write(SETTINGS, &settings, arguments.force)?;

@@ -105,25 +105,30 @@ impl OpenServers {
         };
         let mut wanted = choice.wanted();
         let mut started = BTreeSet::new();
+        // The servers whose lists are only compared with names that no server has.
+        let mut consulted = BTreeSet::new();
         loop {
             let known = choice.catalog(&wanted, &started, &open.started);
-            let candidates = choice.candidates(&known);
-            let mut next = choice.to_start(&wanted, &started);
-            next.extend(candidates.difference(&started).cloned());
+            let candidates = choice.candidates(&known).into_iter();
+            // A misspelt name is the usual reason, and is no reason to start servers whose tools are known.
+            let (listed, unlisted): (BTreeSet<_>, BTreeSet<_>) =
+                candidates.partition(|server| choice.lists.contains_key(server));
+            consulted.extend(listed);
+            wanted.extend(unlisted);
+            let next = choice.to_start(&wanted, &started);
             if next.is_empty() {
                 break;
             }
-            wanted.extend(candidates);
             started.extend(next.iter().cloned());
             open.started.push(start(config, next, &options).await);
         }
-        let unresolved = choice.unresolved(&choice.catalog(&wanted, &started, &open.started));
+        wanted.extend(consulted);
         for connections in &open.started {
             for warning in connections.warnings() {
                 printer.message(&format!("warning: {warning}"));
             }
             for failure in connections.failures() {
-                if choice.is_needed(&failure.server) || !unresolved.is_empty() {
+                if choice.is_needed(&failure.server) {
                     print_failure(failure, printer);
                 } else {
                     print_failure_briefly(failure, printer);
@@ -191,7 +196,7 @@ impl OpenServers {
     }
 
     /// Returns the names of servers that did not start.
-    pub(super) fn missing(&self) -> impl Iterator<Item = &ServerName> {
+    pub(crate) fn missing(&self) -> impl Iterator<Item = &ServerName> {
         let failures = self.started.iter().flat_map(Connections::failures);
         failures
             .map(|failure| &failure.server)
@@ -303,7 +308,7 @@ impl ServerChoice<'_> {
         self.names().filter(is_unknown).collect()
     }
 
-    /// Returns the servers that may have the tools that `catalog` does not know: a stored list may be out of date.
+    /// Returns the servers that may have the tools that `catalog` does not know.
     fn candidates(&self, catalog: &Catalog) -> BTreeSet<ServerName> {
         let mut candidates = BTreeSet::new();
         for name in self.unresolved(catalog) {
@@ -314,7 +319,6 @@ impl ServerChoice<'_> {
                 candidates.extend(self.all());
             }
         }
-        candidates.retain(|server| !self.is_current(server));
         candidates
     }
 
@@ -394,8 +398,12 @@ async fn start(
         .filter(|name| names.contains(*name))
         .map(|name| format!("`{name}`"))
         .collect();
-    let starting =
-        (!shown.is_empty()).then(|| Waiting::new(&format!("starting {}…", shown.join(", "))));
+    let starting = (!shown.is_empty()).then(|| {
+        let text = format!("starting {}…", shown.join(", "));
+        // A line that wraps cannot be removed as one.
+        let room = Printer::status_width().saturating_sub(WAITING_MARGIN);
+        Waiting::new(&terminal_text::shortened(&text, room, "…"))
+    });
     let options = ConnectOptions {
         only: Some(names),
         ..options.clone()
@@ -406,6 +414,9 @@ async fn start(
     }
     connections
 }
+
+/// The columns beside the text of a progress line.
+const WAITING_MARGIN: usize = 12;
 
 /// The maximum width of a server's question, in columns.
 const MAX_QUESTION: usize = 200;

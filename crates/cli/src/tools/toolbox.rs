@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use planwright::config::Config;
 use planwright::core::check::Policy;
-use planwright::core::{Catalog, Code, Diagnostics, EXTRACTION, ServerName, Tool};
+use planwright::core::{Catalog, Code, Diagnostics, EXTRACTION, ServerName, ServerNames, Tool};
 use planwright::engine::backend::Simulated;
 use planwright::engine::{Backends, Durations};
 use planwright::mcp::ServersConfig;
@@ -256,6 +256,19 @@ impl Toolbox {
         self.file
     }
 
+    /// The tools that `names` names, [assumed](assumed_tools) to exist.
+    pub(crate) fn assumed(names: &BTreeSet<String>) -> Self {
+        let tools = names.iter().filter(|name| *name != EXTRACTION).cloned();
+        let tools: BTreeSet<String> = tools.collect();
+        let mut catalog = assumed_tools(&tools, |_| "unknown".into());
+        catalog.add_extraction();
+        Self {
+            catalog,
+            has_source: true,
+            ..Self::empty()
+        }
+    }
+
     /// No tools.
     pub(crate) fn empty() -> Self {
         Self {
@@ -365,6 +378,29 @@ impl Toolbox {
         }
         Ok(())
     }
+}
+
+/// Returns the tools that a plan names, as far as it says: each exists, takes and returns anything. `server_of` returns the server of a tool that
+/// is named without one.
+pub(crate) fn assumed_tools(
+    names: &BTreeSet<String>,
+    server_of: impl Fn(&str) -> ServerName,
+) -> Catalog {
+    let mut servers = ServerNames::default();
+    for (server, _) in names.iter().filter_map(|name| name.split_once('.')) {
+        servers.add(&server.into());
+    }
+    let qualified = |name: &str| {
+        let (server, tool) = name.split_once('.').or_else(|| {
+            let server = servers.owner(name)?;
+            Some((&**server, name.get(server.len() + 2..)?))
+        })?;
+        Some(Tool::new(server, tool))
+    };
+    let tools = names
+        .iter()
+        .map(|name| qualified(name).unwrap_or_else(|| Tool::new(server_of(name), name.as_str())));
+    tools.collect()
 }
 
 /// Reads the servers of an `mcp.json`, except those with the names of `local` servers, whose tools they would replace.

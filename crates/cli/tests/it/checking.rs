@@ -154,3 +154,45 @@ fn a_plan_of_the_library_is_found_by_its_name() {
     assert_eq!(exit, Some(2));
     assert!(messages.contains("gret"), "{messages}");
 }
+
+#[test]
+fn the_structure_is_checked_without_tools() {
+    let folder = scene();
+    let check = |plan: Value| {
+        fs::write(folder.path().join("plan.json"), plan.to_string()).unwrap();
+        let output = planwright(folder.path())
+            .args(["check", "plan.json", "--without-tools"])
+            .output()
+            .unwrap();
+        (output.status.code(), stderr(&output))
+    };
+    let step =
+        |id: &str, reads: &str| json!({"id": id, "tool": "mail.send", "args": {"to": reads}});
+    let (status, messages) = check(json!({"steps": [step("a", "x"), step("b", "${a.id}")]}));
+    assert_eq!(status, Some(0), "{messages}");
+    assert_eq!(messages, "the structure of the plan is sound: 2 steps\n");
+    let (status, messages) = check(json!({"steps": [step("b", "${a.id}")]}));
+    assert_eq!(status, Some(3), "{messages}");
+    assert!(messages.contains("PW0204"), "{messages}");
+    // Rules about tools do not matter, and a name without a server is one of any.
+    let rules = "[tools]\nallow = [\"shop.*\"]\n";
+    fs::write(folder.path().join("planwright.toml"), rules).unwrap();
+    let (status, messages) = check(json!({"steps": [{"id": "a", "tool": "say"}]}));
+    assert_eq!(status, Some(0), "{messages}");
+    let several = planwright(folder.path())
+        .args(["check", "good.json", "plan.json", "--without-tools"])
+        .output()
+        .unwrap();
+    assert_eq!(several.status.code(), Some(0), "{}", stderr(&several));
+    let both = planwright(folder.path())
+        .args([
+            "check",
+            "good.json",
+            "--without-tools",
+            "--simulate",
+            "tools.json",
+        ])
+        .output()
+        .unwrap();
+    assert_eq!(both.status.code(), Some(2));
+}

@@ -584,3 +584,46 @@ fn strangers_do_not_steer_the_terminal() {
         assert!(!steers(&shown), "{args:?}: {shown:?}");
     }
 }
+
+#[test]
+fn a_result_that_does_not_fit_its_slot_fails_its_step() {
+    let check = |kind: &str, path: &str, expected: Option<&str>| {
+        let schema =
+            format!(r#"{{"type": "object", "properties": {{"text": {{"type": "{kind}"}}}}}}"#);
+        let plan = format!(
+            r#"{{"context": [{{"type": "state", "schema": {schema}}}],
+                "calls": [{{"_tool": "ok", "a": 1, "_outputPath": "†{path}"}}, {{"_tool": "ok", "b": "†{path}"}}]}}"#
+        );
+        let folder = folder(&plan);
+        let output = run(
+            folder.path(),
+            &[
+                "run",
+                "plan.json",
+                "--simulate",
+                "tools.json",
+                "--dialect",
+                "acts",
+                "--format",
+                "json",
+            ],
+        );
+        let report: Value = serde_json::from_str(&stdout(&output)).unwrap();
+        let step = &report["steps"][0];
+        let Some(expected) = expected else {
+            assert_eq!(output.status.code(), Some(0), "{report}");
+            return;
+        };
+        assert_eq!(output.status.code(), Some(1), "{report}");
+        let message = step["error"]["message"].as_str().unwrap();
+        assert!(message.starts_with(expected), "{message}");
+        // The call has happened: its answer is not lost.
+        assert_eq!(step["error"]["data"]["output"]["a"], 1, "{report}");
+        assert_eq!(report["steps"][1]["status"], "skipped", "{report}");
+    };
+    let misfit = "the result does not match the schema of `state.text`: ";
+    check("string", "state.text", Some(misfit));
+    check("object", "state.text", None);
+    // A slot without a schema takes any value.
+    check("string", "state.other", None);
+}

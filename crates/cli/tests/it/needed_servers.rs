@@ -161,15 +161,39 @@ fn a_run_starts_what_its_plan_names() {
 }
 
 #[test]
-fn a_name_that_no_list_has_starts_all_that_could_have_it() {
-    let scene = Scene::new(&[("a", &["one"]), ("b", &["two"])]);
-    assert_eq!(scene.starts("tools", 0).0, "a b");
+fn a_name_that_no_list_has_starts_only_servers_without_a_list() {
+    let scene = Scene::new(&[("a", &["one"]), ("b", &["three"])]);
+    scene.plan(&["a.one"]);
+    assert_eq!(scene.starts("check plan.json", 0).0, "a");
     scene.plan(&["thre"]);
-    assert_eq!(scene.starts("check plan.json", 3).0, "a b");
-    scene.plan(&["a.none"]);
-    assert_eq!(scene.starts("check plan.json", 3).0, "a");
-    scene.plan(&["c.none"]);
-    assert_eq!(scene.starts("check plan.json", 3).0, "a b");
+    assert_eq!(scene.starts("check plan.json", 3).0, "b");
+    for tool in ["thre", "a.none", "c.none"] {
+        scene.plan(&[tool]);
+        assert_eq!(scene.starts("check plan.json", 3).0, "", "{tool}");
+        let (started, _) = scene.starts("check plan.json --refresh", 3);
+        assert_eq!(started, if tool == "a.none" { "a" } else { "a b" });
+    }
+    // The lists of the other servers have the name that was meant.
+    scene.plan(&["one", "thre"]);
+    let (started, messages) = scene.starts("run plan.json", 3);
+    assert_eq!(started, "a");
+    assert!(messages.contains("did you mean `three`"), "{messages}");
+    let note = "were listed up to";
+    assert!(messages.contains(note), "{messages}");
+    assert!(
+        messages.contains("`planwright tools --refresh`"),
+        "{messages}"
+    );
+    // A tool that its server lists only now is found by a run, which starts the server, and by a check that asks anew.
+    scene.write_indirect_server();
+    scene.starts("tools", 0);
+    let more = json!({"tools": [{"name": "one"}, {"name": "new"}]});
+    fs::write(scene.path().join("a.json"), more.to_string()).unwrap();
+    scene.plan(&["a.new"]);
+    assert_eq!(scene.starts("check plan.json", 3).0, "");
+    assert_eq!(scene.starts("check plan.json --refresh", 0).0, "a");
+    // Its call waits: the server has changed since it was pinned.
+    assert_eq!(scene.starts("run plan.json", 4).0, "a");
 }
 
 #[test]
@@ -237,12 +261,19 @@ fn a_broken_server_that_is_not_needed_is_one_line() {
     let (started, messages) = scene.starts("run plan.json", 0);
     assert_eq!(started, "a");
     assert!(!messages.contains("broken"), "{messages}");
-    // A plan that needs it, or that may, shows all.
-    for tool in ["broken.x", "x"] {
-        scene.plan(&[tool]);
-        let (_, messages) = scene.starts("check plan.json", 3);
-        assert!(messages.contains("| Traceback"), "{messages}");
-    }
+    // A plan that needs it shows all, one that may need it a line.
+    scene.plan(&["broken.x"]);
+    let (started, messages) = scene.starts("check plan.json", 3);
+    assert_eq!(started, "broken");
+    assert!(messages.contains("| Traceback"), "{messages}");
+    scene.plan(&["x"]);
+    let (started, messages) = scene.starts("check plan.json", 3);
+    assert_eq!(started, "");
+    assert!(!messages.contains("Traceback"), "{messages}");
+    assert!(
+        messages.contains("the tools of `broken` are missing, since it did not start"),
+        "{messages}"
+    );
 }
 
 /// A plan of a model that calls `tool`, and the answer after it.

@@ -225,7 +225,7 @@ fn changed_arguments_are_shown_and_may_be_changed_again_or_rejected() {
         ("as JSON", "{\"amount\": 7, \"note\": \"a\\u202eb\"}\n"),
         ("\\u{202e}", "c\n"),
         (
-            "arguments, [l]ater, [?]: c\narguments as JSON",
+            "in full, [l]ater, [?]: c\narguments as JSON",
             "{\"amount\": 8}\n",
         ),
         ("amount: 8", "n\n"),

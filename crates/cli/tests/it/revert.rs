@@ -77,8 +77,9 @@ fn an_unsound_undo_of_the_configuration_is_named_and_the_rest_is_offered() {
 "simulated.send" = "unsend(id=1)"
 "simulated.post" = "delete(number=${output})"
 "#;
-    fs::write(folder.path().join("planwright.toml"), config).unwrap();
+    // A run with such undos does not start, so the configuration changes after it.
     let report = run(folder.path());
+    fs::write(folder.path().join("planwright.toml"), config).unwrap();
     let run = report["run"].as_str().unwrap();
     let unreverted = json!([
         {"call": "b", "tool": "simulated.send", "reason": "there is no tool `unsend`"},
@@ -101,6 +102,84 @@ fn an_unsound_undo_of_the_configuration_is_named_and_the_rest_is_offered() {
     let again = json_report(&program(folder.path(), &["revert", run]));
     assert_eq!(again["undone_before"], 1);
     assert_eq!(again["unreverted"], unreverted);
+}
+
+#[test]
+fn an_undo_of_the_configuration_is_checked_with_the_plans_that_use_its_tool() {
+    let folder = folder(
+        r#"{"steps": [{"id": "a", "tool": "create"}, {"id": "b", "tool": "look"}, {"id": "c", "tool": "create"}], "output": ["b"]}"#,
+    );
+    let closed = TOOLS.replacen(
+        r#""required": ["id"]}"#,
+        r#""required": ["id"], "additionalProperties": false}"#,
+        1,
+    );
+    fs::write(folder.path().join("tools.json"), closed).unwrap();
+    let tools = ["plan.json", "--simulate", "tools.json", "--format", "json"];
+    let check = |undo: &str| {
+        let config = format!("[tools.undo]\n\"simulated.create\" = \"{undo}\"\n");
+        fs::write(folder.path().join("planwright.toml"), config).unwrap();
+        let output = run_program(folder.path(), &[&["check"][..], &tools].concat());
+        let report = json_report(&output);
+        let found = report["diagnostics"].as_array().unwrap().clone();
+        (output.status.code(), found)
+    };
+    assert_eq!(check("delete(id=${output.id})"), (Some(0), Vec::new()));
+    for (undo, code, message) in [
+        ("unmake(id=1)", "PW0201", "there is no tool `unmake`"),
+        (
+            "delete(id=${output.idd})",
+            "PW0402",
+            "there is no field `idd` in the output of the call to undo",
+        ),
+        (
+            "delete()",
+            "PW0502",
+            "the tool `delete` needs the argument `id`",
+        ),
+    ] {
+        let (status, found) = check(undo);
+        assert_eq!(status, Some(3), "{undo}");
+        assert_eq!(found[0]["code"], code, "{found:?}");
+        let said = found[0]["message"].as_str().unwrap();
+        let entry = "the undo of `simulated.create` in ";
+        assert!(said.starts_with(entry), "{said}");
+        assert!(said.contains("planwright.toml:2: "), "{said}");
+        assert!(said.contains(message), "{said}");
+        assert_eq!(found[0]["pointer"], "/steps/0/tool");
+    }
+    let run = [&["run"][..], &tools, &["--no-store"]].concat();
+    let run = run_program(folder.path(), &run);
+    assert_eq!(run.status.code(), Some(3), "{}", stderr(&run));
+    // A plan that does not use the tool runs.
+    fs::write(
+        folder.path().join("plan.json"),
+        r#"{"steps": [{"id": "b", "tool": "look"}], "output": ["b"]}"#,
+    )
+    .unwrap();
+    assert_eq!(check("unmake(id=1)").0, Some(0));
+}
+
+#[test]
+fn an_undo_that_reads_null_is_not_made() {
+    let folder = folder(
+        r#"{"steps": [{"id": "a", "tool": "create", "undo": {"tool": "delete_all", "arguments": {"id": "${output.id}"}}}]}"#,
+    );
+    let tools = TOOLS.replace(r#""returns": {"id": "e-1"}"#, r#""returns": {"id": null}"#);
+    let tools = tools.replace(
+        r#"{"id": {"type": "string"}}, "required": ["id"]},
+               "annotations""#,
+        r#"{"id": {}}},
+               "annotations""#,
+    );
+    fs::write(folder.path().join("tools.json"), tools).unwrap();
+    let report = run(folder.path());
+    let run = report["run"].as_str().unwrap();
+    let refused = program(folder.path(), &["revert", run]);
+    assert_eq!(refused.status.code(), Some(3), "{}", stderr(&refused));
+    let refused = json_report(&refused);
+    assert_eq!(refused["undos"], json!([]));
+    assert_eq!(refused["unreverted"][0]["reason"], "`${output.id}` is null");
 }
 
 #[test]

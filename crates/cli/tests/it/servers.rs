@@ -309,6 +309,11 @@ fn doctor_names_what_does_not_work() {
     assert_eq!(exit, Some(1));
     let report: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(report["ok"], false);
+    let servers = report["checks"][3]["message"].as_str().unwrap();
+    assert!(
+        servers.ends_with("with 1 tool; 1 without a description: `good.t`"),
+        "{servers}"
+    );
     let states: Vec<(&str, &str)> = report["checks"]
         .as_array()
         .unwrap()

@@ -10,6 +10,8 @@ mod tool_pattern;
 pub use lookup::{Catalog, Lookup};
 pub use seen::SeenAnswers;
 pub(crate) use tool::extraction_schema;
-pub use tool::{Annotations, EXTRACTION, EXTRACTION_PARAMETERS, Hints, ServerNames, Tool};
+pub use tool::{
+    Annotations, ConfiguredUndo, EXTRACTION, EXTRACTION_PARAMETERS, Hints, ServerNames, Tool,
+};
 pub use tool_pattern::ToolPattern;
 pub(crate) use tool_pattern::matches_name;

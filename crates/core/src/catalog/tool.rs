@@ -45,7 +45,16 @@ pub struct Tool {
     /// `x-sharable`.
     pub sharable: BTreeSet<Arc<str>>,
     /// The call that undoes a call of the tool, unless the step has its own; the configuration sets it.
-    pub undo: Option<Arc<Undo>>,
+    pub undo: Option<Arc<ConfiguredUndo>>,
+}
+
+/// The undo that the configuration has for the calls of a tool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConfiguredUndo {
+    /// The call.
+    pub undo: Arc<Undo>,
+    /// The entry of the configuration, for messages: its file and line.
+    pub set_in: Arc<str>,
 }
 
 /// The annotations that a server states about a tool (MCP `ToolAnnotations`); `None` for omitted ones.

@@ -85,6 +85,7 @@ fn types(mut plan: Plan, context: &CheckContext<'_>) -> (Vec<StepTypes>, Vec<Slo
         resolved_steps: &resolved_steps,
         inputs: &Object::default(),
         reads,
+        is_undo: false,
     };
     let types = TypeInference::new(&resolved);
     let steps = resolved.steps().map(|(index, step)| StepTypes {

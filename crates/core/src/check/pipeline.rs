@@ -165,6 +165,7 @@ pub(super) fn check_plan(
         resolved_steps: &data.steps,
         inputs,
         reads,
+        is_undo: false,
     };
     let flow_policy = context.policy.flow.as_ref().filter(|_| role.is_main());
     let mut flow = flow_policy.map(|policy| {

@@ -65,6 +65,8 @@ pub(super) struct ResolvedPlan<'a> {
     pub(super) inputs: &'a Object,
     /// The kinds of reads in the plan.
     pub(super) reads: ReadKinds,
+    /// True if the plan stands for an undo: its first steps are the output and the arguments of the call to undo.
+    pub(super) is_undo: bool,
 }
 
 /// The kinds of reads that a plan has. Passes about a kind need not look for reads if there are none.

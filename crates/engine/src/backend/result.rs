@@ -259,6 +259,16 @@ impl ToolError {
         }
     }
 
+    /// The code of the error of a value that does not fit the schema of its slot.
+    pub const MISFIT: &str = "misfit";
+
+    /// Returns the answer of a call that happened, if it did not fit the schema of the slot that the step writes.
+    pub fn misfit(&self) -> Option<&Value> {
+        let code = self.data.get("code").and_then(Value::as_text);
+        let is_misfit = self.kind == ErrorKind::Reference && code == Some(Self::MISFIT);
+        self.data.get("output").filter(|_| is_misfit)
+    }
+
     /// Creates an error that the tool itself reported.
     pub fn tool(message: impl Into<String>, data: Value) -> Self {
         Self {

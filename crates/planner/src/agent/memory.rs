@@ -6,6 +6,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use planwright_core::check::check_without_inputs;
 use planwright_core::plan::{Mode, SlotKind};
+use planwright_core::schema::fillable;
 use planwright_core::{
     Catalog, CheckContext, Code, Diagnostic, Diagnostics, Lookup, Object, Plan, Schema, Value,
 };
@@ -113,35 +114,6 @@ impl MemoryScope {
     }
 }
 
-/// Returns the schema of a slot, in which fields may still be missing, since several calls can fill one slot.
-fn partial(slot: &Value, root: &Value) -> Value {
-    let Some(fields) = slot.as_object() else {
-        return slot.clone();
-    };
-    let fields = fields.iter().filter(|(name, _)| &***name != "required");
-    let mut partial: Object = fields
-        .map(|(name, part)| {
-            let part = match (&**name, part) {
-                ("properties", Value::Object(parts)) => {
-                    let parts = parts.iter();
-                    let parts =
-                        parts.map(|(name, part)| (name.clone(), self::partial(part, &Value::Null)));
-                    Value::from(parts.collect::<Object>())
-                }
-                (_, part) => part.clone(),
-            };
-            (name.clone(), part)
-        })
-        .collect();
-    // A `$ref` starts at the root, so the definitions are needed there alone.
-    for definitions in ["$defs", "definitions"] {
-        if let Some(shared) = root.get(definitions) {
-            partial.insert(definitions.into(), shared.clone());
-        }
-    }
-    partial.into()
-}
-
 impl WorkingMemory {
     /// Collects the values in the messages around a plan.
     pub(super) fn of(plan: &Plan) -> Self {
@@ -232,7 +204,7 @@ impl WorkingMemory {
         for (kind, schema) in &schemas {
             let slots = schema.get("properties").and_then(Value::as_object);
             for (name, slot) in slots.into_iter().flatten() {
-                let fits = Schema::from_value(partial(slot, schema));
+                let fits = Schema::from_value(fillable(slot, schema));
                 let scopes = std::iter::once((None, &mut self.shared));
                 let instances = self.instances.iter_mut();
                 let instances = instances.map(|(name, scope)| (Some(Arc::clone(name)), scope));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use planwright_core::{Object, Schema, Value};
 use planwright_engine::run::StepSummary;
-use planwright_engine::{ErrorKind, RunSummary, StepStatus};
+use planwright_engine::{ErrorKind, RunSummary, StepStatus, ToolError};
 
 use super::completed_calls::CompletedAgentCall;
 use super::memory::MemoryKind;
@@ -65,7 +65,7 @@ pub(super) fn apply_results(
                 let message =
                     format!("the result does not match the schema of `{slot}`: {problem}");
                 let error = Value::object([
-                    ("code", Value::from("misfit")),
+                    ("code", Value::from(ToolError::MISFIT)),
                     ("message", Value::from(message)),
                 ]);
                 errors.push(call_error_message(call, error));
@@ -147,14 +147,17 @@ fn completed_call(
     call: &Value,
     step: &StepSummary,
 ) -> Option<CompletedAgentCall> {
-    if step.status != StepStatus::Succeeded {
-        return None;
-    }
+    let result = match (step.status, &step.error) {
+        (StepStatus::Succeeded, _) => step.output.clone(),
+        // The call has happened, and must not be made again.
+        (_, Some(error)) => Some(error.misfit()?.clone()),
+        (_, None) => return None,
+    };
     Some(CompletedAgentCall {
         callee: Arc::clone(callee),
         instance: step.at.instance.clone(),
         args: step.args.clone().unwrap_or_else(Value::empty_object),
-        result: step.output.clone().unwrap_or_default(),
+        result: result.unwrap_or_default(),
         path: output_path(call),
     })
 }

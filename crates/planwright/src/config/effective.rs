@@ -4,6 +4,7 @@
 
 #[cfg(test)]
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -358,6 +359,18 @@ impl Config {
     /// Returns the names of the tools that undo calls of others.
     pub fn undo_tools(&self) -> impl Iterator<Item = &Arc<str>> {
         self.tools.undo.iter().map(|rule| &rule.call.undo.tool.text)
+    }
+
+    /// Returns `names`, by which a plan calls tools, with those of the tools that undo such calls: the check of the plan needs them, too.
+    #[must_use]
+    pub fn with_undo_tools(&self, mut names: BTreeSet<String>) -> BTreeSet<String> {
+        let rules = self.tools.undo.iter();
+        let rules = rules.filter(|rule| names.iter().any(|name| rule.may_cover(name)));
+        let undos: Vec<String> = rules
+            .map(|rule| rule.call.undo.tool.text.to_string())
+            .collect();
+        names.extend(undos);
+        names
     }
 
     /// Enables the flow analysis, overriding the files.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use planwright_core::check::{AllowList, Policy, ToolRule};
-use planwright_core::{Annotations, Tool, ToolPattern, Value};
+use planwright_core::{Annotations, ConfiguredUndo, Tool, ToolPattern, Value};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -202,6 +202,23 @@ pub(super) struct UndoRule {
     pub(super) set_in: Arc<str>,
 }
 
+impl UndoRule {
+    /// Returns true if the rule may be about the tool that a plan names so. A name without a server may be that of any server.
+    pub(super) fn may_cover(&self, name: &str) -> bool {
+        let parts = |separator: &'static str| {
+            name.match_indices(separator).filter_map(move |(at, _)| {
+                Some((name.get(..at)?, name.get(at + separator.len()..)?))
+            })
+        };
+        let mut qualified = parts(".").chain(parts("__"));
+        if qualified.any(|(server, tool)| self.tools.covers_name(server, tool)) {
+            return true;
+        }
+        let of_tool = self.tools.as_str().rsplit('.').next();
+        of_tool.is_some_and(|pattern| ToolPattern::new(pattern).covers_name("", name))
+    }
+}
+
 /// The rule of a file about tools that do not declare whether they are destructive.
 #[derive(Clone, Debug)]
 pub(super) struct UnannotatedRule {
@@ -349,7 +366,12 @@ impl ToolRules {
             rule.pattern.mark(tool);
         }
         let undo = self.undo.iter().find(|rule| rule.tools.covers(tool));
-        tool.undo = undo.map(|rule| Arc::clone(&rule.call.undo));
+        tool.undo = undo.map(|rule| {
+            Arc::new(ConfiguredUndo {
+                undo: Arc::clone(&rule.call.undo),
+                set_in: place_of(Some(&rule.set_in)).into(),
+            })
+        });
         let idempotent = covers(&self.idempotent, tool);
         if read_only || idempotent {
             tool.annotations = vouched(tool.annotations, read_only, idempotent);

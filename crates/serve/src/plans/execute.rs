@@ -170,7 +170,7 @@ impl PlanHost {
                 &snapshot.catalog
             };
             let unchecked = read();
-            let tools = unchecked.tool_names();
+            let tools = self.settings.config.with_undo_tools(unchecked.tool_names());
             let (plan, mut loaded) = unchecked.check(catalog, &policy());
             if let Some(plan) = plan {
                 return Ok(ValidPlan {

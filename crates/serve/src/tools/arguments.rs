@@ -25,6 +25,10 @@ impl<'a> GatewayArguments<'a> {
         let fields = arguments.as_object();
         let mut keys = fields.into_iter().flat_map(Object::keys);
         match keys.find(|key| !names.contains(&&***key)) {
+            // A plan that is not in its argument.
+            Some(key) if &**key == "steps" && names.contains(&"plan") => Err(BadRequest(format!(
+                "`{tool}` has no argument `steps`: write {{\"plan\": {{\"steps\": […]}}}}"
+            ))),
             Some(key) => Err(BadRequest(format!(
                 "`{tool}` has no argument `{key}`; it takes {}",
                 quote_names(names)

@@ -8,7 +8,7 @@ use planwright::config::ClientPolicy;
 use planwright::names;
 use planwright::pins::{Changes, NoticeKind, PinPolicy, Pinning, Verdicts};
 use planwright::service::with_seen_answers;
-use planwright_core::{Catalog, Tool, Value};
+use planwright_core::{Catalog, Lookup, Tool, Value};
 use planwright_engine::Backends;
 use planwright_engine::backend::{
     BoxFuture, ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput,
@@ -66,6 +66,15 @@ impl ToolSnapshot {
             .extracting
             .filtered(|tool| policy.hiding_rule(tool).is_none());
         let catalog = visible.map(|tool| {
+            // An undo by a tool that the client cannot call is not the client's, and no problem of its plans.
+            let is_hidden = |name: &str| {
+                let found = self.extracting.find(name);
+                matches!(found, Lookup::Found(_)) && !matches!(visible.find(name), Lookup::Found(_))
+            };
+            tool.undo = tool
+                .undo
+                .take()
+                .filter(|configured| !is_hidden(&configured.undo.tool.text));
             if let Some(reason) = policy.approval_reason(tool) {
                 tool.approval = true;
                 tool.approval_reason = Some(reason);

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use planwright::config::Config;
-use planwright::core::check::Policy;
 use planwright::core::flow::{OnViolation, uncovered_rules};
 use planwright::core::{Diagnostic, Diagnostics};
 use planwright::loaded_plan::LoadedPlan;
@@ -157,9 +156,9 @@ pub(super) async fn check(
 ) -> Result<Exit, CommandError> {
     let needed = |plans: &[NamedPlan]| -> BTreeSet<String> {
         let loaded = plans.iter().flat_map(|plan| &plan.loaded);
-        loaded.flat_map(LoadedPlan::tool_names).collect()
+        config.with_undo_tools(loaded.flat_map(LoadedPlan::tool_names).collect())
     };
-    let policy = config.restrict(Policy::new());
+    let policy = single::policy(arguments, config);
     let mut plans = read(arguments)?;
     let mut names = needed(&plans);
     let mut toolbox = Toolbox::empty();
@@ -185,6 +184,7 @@ pub(super) async fn check(
     };
     let plans = read.into_iter().map(|plan| {
         let loaded = plan.loaded.map(|loaded| {
+            let loaded = single::structure(arguments, loaded);
             // A stored plan gets its inputs when it runs.
             let mut loaded = if arguments.saved {
                 loaded.check_without_inputs(&toolbox.catalog, &policy)

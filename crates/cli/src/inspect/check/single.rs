@@ -6,6 +6,8 @@ use std::path::Path;
 use planwright::config::Config;
 use planwright::core::Diagnostic;
 use planwright::core::check::Policy;
+use planwright::core::plan::Sharing;
+use planwright::loaded_plan::LoadedPlan;
 use serde::Serialize;
 
 use super::unproved::{self, Unproved};
@@ -44,19 +46,20 @@ pub(crate) async fn check(
     if arguments.saved || !arguments.more.is_empty() {
         return several::check(arguments, &config, server_use, printer).await;
     }
-    let policy = config.restrict(Policy::new());
+    let policy = policy(arguments, &config);
     let mut loaded = plan_file::read(&arguments.plan)?;
-    let needed = loaded.tool_names();
+    let needed = config.with_undo_tools(loaded.tool_names());
     let mut toolbox = open(arguments, (&config, &needed), server_use, printer).await?;
     if arguments.fix {
         fix::fix(arguments, &toolbox.catalog, &policy, printer)?;
         loaded = plan_file::read(&arguments.plan)?;
-        let of_fixed = loaded.tool_names();
+        let of_fixed = config.with_undo_tools(loaded.tool_names());
         if !of_fixed.is_subset(&needed) {
             toolbox.servers.close().await;
             toolbox = open(arguments, (&config, &of_fixed), server_use, printer).await?;
         }
     }
+    loaded = structure(arguments, loaded);
     let (mut sound, mut loaded) = loaded.check(&toolbox.catalog, &policy);
     toolbox.servers.close().await;
     if arguments.strict && loaded.diagnostics.has_problems() {
@@ -66,7 +69,7 @@ pub(crate) async fn check(
     // The answers of simulated tools are in their file.
     let of_servers = sound
         .as_ref()
-        .filter(|_| arguments.tools.simulate.is_none());
+        .filter(|_| arguments.tools.simulate.is_none() && !arguments.without_tools);
     let unproved = of_servers.map(unproved::unproved).unwrap_or_default();
     match arguments.format {
         Format::Text => {
@@ -76,7 +79,12 @@ pub(crate) async fn check(
             if let Some(plan) = &sound {
                 let steps = plan.steps().len();
                 let what = if steps == 1 { "step" } else { "steps" };
-                printer.status(&format!("the plan is sound: {steps} {what}"));
+                let subject = if arguments.without_tools {
+                    "the structure of the plan"
+                } else {
+                    "the plan"
+                };
+                printer.status(&format!("{subject} is sound: {steps} {what}"));
                 unproved::print(&unproved, printer);
             } else {
                 for note in toolbox.notes_on(&loaded.diagnostics) {
@@ -101,6 +109,33 @@ pub(crate) async fn check(
     })
 }
 
+/// Returns the policy for the plans. Rules about tools do not apply to a check without them.
+pub(super) fn policy(arguments: &CheckArguments, config: &Config) -> Policy {
+    let policy = config.restrict(Policy::new());
+    if !arguments.without_tools {
+        return policy;
+    }
+    Policy {
+        denied: Vec::new(),
+        allowed: Vec::new(),
+        stage: None,
+        flow: None,
+        ..policy
+    }
+}
+
+/// Returns the plan as it is checked: without tools, no parameter has a name or a mark.
+pub(super) fn structure(arguments: &CheckArguments, loaded: LoadedPlan) -> LoadedPlan {
+    if !arguments.without_tools {
+        return loaded;
+    }
+    let mut loaded = loaded.with_numbered_arguments();
+    if let Some(plan) = &mut loaded.plan {
+        plan.sharing = Sharing::default();
+    }
+    loaded
+}
+
 /// Opens the tools that `needed` names.
 pub(super) async fn open(
     arguments: &CheckArguments,
@@ -108,6 +143,9 @@ pub(super) async fn open(
     server_use: ServerUse,
     printer: Printer,
 ) -> Result<Toolbox, CommandError> {
+    if arguments.without_tools {
+        return Ok(Toolbox::assumed(needed));
+    }
     let mut toolbox = Toolbox::open(&arguments.tools, Some(needed), server_use, printer).await?;
     // The soundness of a plan does not depend on approvals.
     toolbox.apply_config(config, None, printer)?;

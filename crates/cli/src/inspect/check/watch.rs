@@ -33,7 +33,12 @@ pub(crate) async fn watch(
     let mut signal = Signals::new()?.exit_after_first();
     let mut last = Exit::Interrupted;
     // A server that a check has started lists the same tools shortly afterwards, so its list is used again.
-    let server_use = ServerUse::RepeatedLists(Instant::now());
+    let repeated = ServerUse::RepeatedLists(Instant::now());
+    let mut server_use = if arguments.refresh {
+        ServerUse::FreshLists
+    } else {
+        repeated
+    };
     loop {
         // The state is read before the check, so that no change is missed.
         let checked = states(arguments)?;
@@ -50,6 +55,7 @@ pub(crate) async fn watch(
             }
             _ = &mut signal => return Ok(last),
         }
+        server_use = repeated;
         if is_drawn {
             let files = counted(checked.values().flatten().count(), "file");
             printer.status(&format!("watching {files}; Ctrl-C ends"));

@@ -122,7 +122,9 @@ fn hint(run: &RunSummary, is_stored: bool) -> Option<&'static str> {
             Some("decide with `planwright approve`, `--approvals FILE` or `--approve all`")
         }
         RunStatus::Failed if is_stored => Some("see every call with `planwright logs`"),
-        RunStatus::Failed => Some("see every step and call with `--format json`"),
+        RunStatus::Failed => {
+            Some("a stored run shows every call with `planwright logs`: leave out `--no-store`")
+        }
     }
 }
 

@@ -251,7 +251,7 @@ impl Live {
             None => self.printer.status(text),
         }
         // Other outcomes end with a command that names the run.
-        if is_stored && self.view.is_some() && summary.status == RunStatus::Succeeded {
+        if is_stored && summary.status == RunStatus::Succeeded {
             let line = format!("run {}", store::short_id(&summary.run));
             self.printer.status(&styled(DIM, line));
         }

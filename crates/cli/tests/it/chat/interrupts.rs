@@ -23,7 +23,7 @@ fn a_turn_and_a_plan_after_an_interrupted_turn_run_to_their_ends() {
     let exchange = [
         ("attempt_started", "\u{3}"),
         ("\"end\":\"interrupted\"", "/plan create greet Rex\n"),
-        ("1. hello [greet]", "/plan run plan-1\n"),
+        ("1. hello [greet]", "/plan run 1\n"),
         ("\"name\": \"Rex\"", "Greet Ada.\n"),
         ("Well.", "\u{4}"),
     ];

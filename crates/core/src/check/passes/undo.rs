@@ -10,19 +10,27 @@ use crate::check::resolved_plan::ResolvedPlan;
 use crate::check::slot_writers::SlotWriters;
 use crate::check::type_inference::TypeInference;
 use crate::plan::{Action, Node, OnError, OnFailure, PlanTarget, Undo};
-use crate::{Code, Object, Place, Plan, Step, Tool};
+use crate::{Code, ConfiguredUndo, Object, Place, Plan, Sources, Step, Tool};
 
 /// The position of the undo in the plan that it is checked as.
 const UNDO: u32 = 2;
 
-/// Checks the undo of every step of `resolved`. Returns the tools that undo steps, with the positions of these.
+/// Checks the undo of every step of `resolved`, and those that the configuration has for the tools of the other steps. Returns the tools that
+/// undo steps by the plan, with the positions of these.
 pub(in crate::check) fn check(
     resolved: &ResolvedPlan<'_>,
     reporter: &mut Reporter<'_>,
 ) -> Vec<(u32, Arc<Tool>)> {
     let mut undos = Vec::new();
+    let mut configured = HashSet::new();
     for (index, step) in resolved.steps() {
         let Some(undo) = step.undo.as_deref() else {
+            if let Some(tool) = resolved.tool(index)
+                && let Some(undo) = &tool.undo
+                && configured.insert((&*tool.server, &*tool.name))
+            {
+                check_configured(resolved, step, (tool, undo), reporter);
+            }
             continue;
         };
         if step.tool().is_none() {
@@ -35,6 +43,30 @@ pub(in crate::check) fn check(
         undos.extend(tool.map(|tool| (index, tool)));
     }
     undos
+}
+
+/// Checks the undo that the configuration has for `tool`, which `step` is the first to call. The diagnostics have the place of the call and name
+/// the entry: no text of the plan has the undo.
+fn check_configured(
+    resolved: &ResolvedPlan<'_>,
+    step: &Step,
+    (tool, configured): (&Arc<Tool>, &ConfiguredUndo),
+    reporter: &mut Reporter<'_>,
+) {
+    let sources = Sources::default();
+    let mut of_entry = Reporter::new(&sources, None);
+    check_undo(resolved, &configured.undo, Some(tool), &mut of_entry);
+    let place = step.tool().map_or(step.place, |name| name.place);
+    let name = tool.qualified_name();
+    for found in of_entry.finish().finish() {
+        let message = format!(
+            "the undo of `{name}` in {}: {}",
+            configured.set_in, found.message
+        );
+        let mut diagnostic = reporter.with_severity(found.severity, found.code, place, message);
+        diagnostic.help = found.help;
+        reporter.push(diagnostic);
+    }
 }
 
 /// Checks that the failure of each inner plan that wants to be undone undoes the run: the calls of an inner plan are undone with all others.
@@ -109,6 +141,7 @@ fn check_undo(
         resolved_steps: &steps,
         inputs: &inputs,
         reads,
+        is_undo: true,
         ..*resolved
     };
     let step = alone.step(UNDO)?;

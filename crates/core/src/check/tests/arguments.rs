@@ -394,13 +394,15 @@ fn limits_beside_statements() {
 }
 
 mod undos {
+    use std::sync::Arc;
+
     use super::super::fixture::{CheckFixture, catalog, plan};
     use crate::check::{CheckContext, Policy, check};
     use crate::plan::{
         Action, Alternative, Field, Form, Name, Node, OnFailure, PlanTarget, Read, Reference,
         Segment, Source, Undo,
     };
-    use crate::{Place, Plan, StepId};
+    use crate::{ConfiguredUndo, Place, Plan, StepId};
 
     const TOOLS: &str = r#"{
     "create": {"in": {"type": "object", "properties": {"title": {"type": "string"}}, "additionalProperties": false},
@@ -465,7 +467,7 @@ mod undos {
             "delete",
             &[("id", "output", "key")],
             &[
-                "PW0402 `${output.key}` leads nowhere: there is no field `key` in the output of `output`",
+                "PW0402 `${output.key}` leads nowhere: there is no field `key` in the output of the call to undo",
             ],
         );
         check(
@@ -479,7 +481,51 @@ mod undos {
         check(
             "delete",
             &[("id", "a", "id")],
-            &["PW0204 `${a.id}` refers to the step `a`, which is not in the plan"],
+            &[
+                "PW0204 `${a.id}` refers to the step `a`, and an undo knows only the call that it undoes",
+            ],
+        );
+    }
+
+    #[test]
+    fn an_undo_of_the_configuration_is_checked_once_for_its_tool() {
+        let undo = |tool: &str, key: &str| {
+            let plan = undone_by(
+                r#"{"steps": [{"id": "a", "tool": "create"}]}"#,
+                tool,
+                &[("id", "output", key)],
+            );
+            plan.steps[0].undo.as_deref().cloned().unwrap()
+        };
+        let compare = |configured: &Undo, steps: &str, expected: &[&str]| {
+            let catalog = catalog(TOOLS).map(|tool| {
+                tool.undo = (&*tool.name == "create").then(|| {
+                    Arc::new(ConfiguredUndo {
+                        undo: Arc::new(configured.clone()),
+                        set_in: "mine.toml:2".into(),
+                    })
+                });
+            });
+            let text = format!(r#"{{"steps": [{steps}]}}"#);
+            let (_, found) = check(plan(&text), &CheckContext::new(&catalog));
+            let found = found.iter();
+            let found: Vec<String> = found
+                .map(|found| format!("{} at {}: {}", found.code, found.pointer, found.message))
+                .collect();
+            assert_eq!(found, expected, "{steps}");
+        };
+        let calls = r#"{"id": "a", "tool": "create"}, {"id": "b", "tool": "create"}"#;
+        compare(&undo("delete", "id"), calls, &[]);
+        let remove = undo("remove", "id");
+        let unknown = "PW0201 at /steps/0/tool: the undo of `test.create` in mine.toml:2: there is no tool `remove`";
+        compare(&remove, calls, &[unknown]);
+        let impossible = "PW0402 at /steps/0/tool: the undo of `test.create` in mine.toml:2: `${output.key}` leads nowhere: there is no field `key` in the output of the call to undo";
+        compare(&undo("delete", "key"), calls, &[impossible]);
+        // A plan that does not use the tool is not concerned.
+        compare(
+            &remove,
+            r#"{"id": "a", "tool": "delete", "args": {"id": "x"}}"#,
+            &[],
         );
     }
 

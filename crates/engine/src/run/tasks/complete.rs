@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use planwright_core::Value;
-use planwright_core::plan::{OnError, OnFailure, SlotPath, Targets};
+use planwright_core::plan::{Method, OnError, OnFailure, SlotPath, Targets};
+use planwright_core::schema::fillable_part;
+use planwright_core::{Schema, Value};
 
 use crate::backend::{ErrorKind, ToolError, ToolOutput};
 use crate::event::RunEvent;
@@ -218,6 +219,9 @@ impl RunMachine {
                 format!("all of `{whole}` can only be an object, and the output is a {kind}"),
             ));
         }
+        if let Some(error) = self.misfit(task, &paths, method, &output.value) {
+            return Err(error);
+        }
         let output = Arc::clone(output);
         // Every slot is written out in reports, so each one counts.
         for _ in &paths {
@@ -233,6 +237,35 @@ impl RunMachine {
             );
         });
         Ok(())
+    }
+
+    /// Returns the error of a value that does not fit the schema of a slot. A tool without an output schema may return any value, so only its
+    /// answer shows it. Fields of the slot may be missing, since other steps can fill them.
+    fn misfit(
+        &self,
+        task: TaskId,
+        paths: &[SlotPath],
+        method: Method,
+        value: &Value,
+    ) -> Option<ToolError> {
+        let (frame, _) = self.step_of(task)?;
+        paths.iter().find_map(|path| {
+            let mut declared = frame.plan.plan().slot_schemas.iter();
+            let declared = declared.find(|declared| declared.kind == path.kind)?;
+            let schema = Schema::from_value(fillable_part(&declared.schema, &path.keys)?);
+            let written = frame.slots.after_write(path, method, value);
+            let violation = schema.validate(&written).into_iter().next()?;
+            let message = format!(
+                "the result does not match the schema of `{path}`: {}",
+                violation.message
+            );
+            // The call has happened, so its answer is not lost.
+            let data = Value::object([
+                ("code", Value::from(ToolError::MISFIT)),
+                ("output", value.clone()),
+            ]);
+            Some(ToolError::new(ErrorKind::Reference, message).with_data(data))
+        })
     }
 
     fn write(
@@ -269,8 +302,7 @@ impl RunMachine {
                 return Outcome::failed(error);
             }
             self.write(task, &[last], |slots, order, path| {
-                let method = planwright_core::plan::Method::Set;
-                slots.write(order, path, method, failure.clone(), None);
+                slots.write(order, path, Method::Set, failure.clone(), None);
             });
             outcome.handled = true;
             return outcome;

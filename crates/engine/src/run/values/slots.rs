@@ -126,6 +126,17 @@ impl Slots {
             .flatten()
     }
 
+    /// Returns the value that the slot at `path` has after a write.
+    pub(crate) fn after_write(&self, path: &SlotPath, method: Method, value: &Value) -> Value {
+        let mut all = self.all(path.kind);
+        apply(&mut all, &path.keys, method, value);
+        let keys = path.keys.iter();
+        let written = keys.fold(Some(&all), |found, key| {
+            found.and_then(|found| found.get(key))
+        });
+        written.cloned().unwrap_or_default()
+    }
+
     /// Writes a slot. `order` is the writer's position in the plan.
     pub(crate) fn write(
         &mut self,

@@ -50,6 +50,8 @@ const SYNONYMS: &[&[&str]] = &[
     &["send", "email", "mail", "message", "post"],
     &["buy", "purchase", "order"],
     &["book", "reserve", "booking", "reservation"],
+    &["event", "meeting", "appointment"],
+    &["schedule", "calendar"],
     &["film", "movie", "cinema"],
     &["song", "music", "track", "audio"],
     &["picture", "image", "photo"],
@@ -205,6 +207,7 @@ mod tests {
     fn unknown_words_have_synonyms() {
         check("loud", &["volum"]);
         check("town", &["citi"]);
+        check("schedul", &["calendar"]);
         check("email", &["messag"]);
     }
 

@@ -305,9 +305,9 @@ fn listings_shrink_gradually() {
         (0..8).map(|index| form(format!("t{index}"))).collect()
     };
     assert_eq!(lengths(300), [0; 8]);
-    assert_eq!(lengths(160), [0, 0, 1, 1, 0, 1, 1, 1]);
-    assert_eq!(lengths(80), [1, 2, 2, 2, 1, 2, 2, 2]);
-    assert_eq!(lengths(70), [2; 8]);
+    assert_eq!(lengths(178), [0, 0, 1, 1, 0, 1, 1, 1]);
+    assert_eq!(lengths(110), [1, 2, 2, 2, 1, 2, 2, 2]);
+    assert_eq!(lengths(102), [2; 8]);
     assert_eq!(lengths(35), [3; 8]);
 }
 

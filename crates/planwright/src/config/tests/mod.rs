@@ -258,7 +258,7 @@ fn any_file_names_the_calls_that_undo_others() {
     let config = Config::of([&user, &project]);
     let undo_of = |tool: &str| {
         let tool = config.configured(Tool::new("calendar", tool));
-        tool.undo.map(|undo| undo.tool.text.to_string())
+        tool.undo.map(|undo| undo.undo.tool.text.to_string())
     };
     // The user's own file comes first.
     assert_eq!(

@@ -20,13 +20,17 @@ use crate::expression::typing::DEFAULT_HELP;
 use crate::expression::typing::{TypeError, TypeErrorKind};
 use crate::plan::{
     Alternative, Form, Missing, Node, NodeKind, Ordering, Read, Segment, SelfReference, SlotKind,
-    Source,
+    Source, Undo,
 };
 use crate::schema::{Compatibility, KnownFields, PathLookup, Type};
 use crate::{Code, Diagnostic, Severity, Step, StepId};
 
 /// The hint for a sub-plan that refers to its surroundings.
 const ARGUMENTS_ONLY: &str = "a plan in a step gets what it needs as arguments";
+
+/// The hint for an undo that reads a step.
+const CALL_ONLY: &str =
+    "write `${output…}` for the output of the call to undo, or `${arguments…}` for its arguments";
 
 /// Checks the reads of a reference.
 pub(in crate::check) fn check<'a>(
@@ -75,14 +79,18 @@ impl ReadPass<'_> {
             if reporter.count_if_full(Severity::Error) {
                 return;
             }
-            let mut diagnostic = reporter.error(
-                Code::UnknownStep,
-                self.usage.reference.place,
-                format!(
-                    "`{}` refers to the step `{id}`, which is not in the plan",
-                    self.text()
-                ),
-            );
+            let place = self.usage.reference.place;
+            let text = self.text();
+            if self.resolved.is_undo {
+                let message = format!(
+                    "`{text}` refers to the step `{id}`, and an undo knows only the call that it undoes"
+                );
+                let diagnostic = reporter.error(Code::UnknownStep, place, message);
+                reporter.push(diagnostic.help(CALL_ONLY));
+                return;
+            }
+            let message = format!("`{text}` refers to the step `{id}`, which is not in the plan");
+            let mut diagnostic = reporter.error(Code::UnknownStep, place, message);
             diagnostic.help = self
                 .second_variable_advice(id.as_str())
                 .or_else(|| time_advice(&self.text()))
@@ -135,8 +143,14 @@ impl ReadPass<'_> {
             | Source::Last
             | Source::ExternalValue(..) => "output",
         };
-        let what = format_args!("the {noun} of `{id}`");
-        self.check_path(what, &self.read.path, reporter);
+        let what = match id.as_str() {
+            Undo::OUTPUT if self.resolved.is_undo => "the output of the call to undo".to_owned(),
+            Undo::ARGUMENTS if self.resolved.is_undo => {
+                "the arguments of the call to undo".to_owned()
+            }
+            id => format!("the {noun} of `{id}`"),
+        };
+        self.check_path(format_args!("{what}"), &self.read.path, reporter);
         if !self.has_fallback {
             seen::check(self.resolved, (&self.usage, *on), self.read, reporter);
             order::check_read(self.resolved, (&self.usage, *on), self.read, reporter);

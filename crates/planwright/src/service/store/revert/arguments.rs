@@ -1,7 +1,9 @@
 //! The arguments of an undo, computed from the output and the arguments of the call that it undoes.
 
 use planwright_core::check::{CheckContext, check};
-use planwright_core::plan::{Action, Name, Node, Output, Undo};
+use planwright_core::plan::{
+    Action, Alternative, Form, Missing, Name, Node, NodeKind, Output, Source, Undo,
+};
 use planwright_core::{Catalog, Diagnostic, Place, Plan, Step, StepId, Value};
 use planwright_engine::{Backends, Engine, RunId, SpawnRequest};
 
@@ -38,7 +40,7 @@ pub(super) async fn undo_arguments(
     let Some(plan) = plan else {
         let mut errors = found.into_iter().filter(Diagnostic::is_error);
         let message = errors.next().map(|error| error.message);
-        return Err(message.unwrap_or_else(|| "its arguments cannot be computed".to_owned()));
+        return Err(message.map_or_else(uncomputed, |message| about_call(&message)));
     };
     let engine = Engine::new(Backends::new());
     let (run, events) = engine.spawn(SpawnRequest::new(RunId::random(), plan));
@@ -46,11 +48,54 @@ pub(super) async fn undo_arguments(
     let summary = run.await;
     let step = summary.steps.into_iter().next_back();
     let Some(step) = step.filter(|step| step.at.step.as_str() == COMPUTED) else {
-        return Err("its arguments cannot be computed".to_owned());
+        return Err(uncomputed());
     };
     match (step.output, step.error) {
-        (Some(computed), None) => Ok(computed),
-        (_, Some(error)) => Err(error.message),
-        (None, None) => Err("its arguments cannot be computed".to_owned()),
+        (Some(computed), None) => match null_argument(undo, &computed) {
+            Some(reason) => Err(reason),
+            None => Ok(computed),
+        },
+        (_, Some(error)) => Err(about_call(&error.message)),
+        (None, None) => Err(uncomputed()),
     }
+}
+
+fn uncomputed() -> String {
+    "its arguments cannot be computed".to_owned()
+}
+
+/// Returns `message`, in which the output and the arguments of the call are steps, with the call in their place.
+fn about_call(message: &str) -> String {
+    let names = [
+        (Undo::OUTPUT, "the output of the call"),
+        (Undo::ARGUMENTS, "the arguments of the call"),
+    ];
+    names
+        .iter()
+        .fold(message.to_owned(), |message, (step, call)| {
+            message.replace(&format!("the output of `{step}`"), call)
+        })
+}
+
+/// Returns the reason why `computed` are not the arguments of the undo: it reads a field of the output, and that is null. Such a call
+/// would undo something else, or everything. A reference that permits a missing field, or has a fallback, may give null.
+fn null_argument(undo: &Undo, computed: &Value) -> Option<String> {
+    let NodeKind::Object(fields) = &undo.args.kind else {
+        return None;
+    };
+    fields.iter().find_map(|field| {
+        let NodeKind::Reference(reference) = &field.value.kind else {
+            return None;
+        };
+        let Form::First(alternatives) = &reference.form else {
+            return None;
+        };
+        let [Alternative::Read(read)] = &alternatives[..] else {
+            return None;
+        };
+        let is_of_output = matches!(&read.source, Source::Step(id) if id.as_str() == Undo::OUTPUT);
+        let is_null = computed.get(&field.key) == Some(&Value::Null);
+        (is_of_output && read.missing == Missing::Fail && is_null)
+            .then(|| format!("`{}` is null", reference.text))
+    })
 }

@@ -229,6 +229,8 @@ impl Revert {
         catalog: &Catalog,
         policy: &Policy,
     ) -> Result<Option<(CheckedPlan, LoadedPlan)>, Box<LoadedPlan>> {
+        // A revert is not reverted, so the undos of its own calls do not matter.
+        let catalog = &catalog.map(|tool| tool.undo = None);
         loop {
             if self.undos.is_empty() {
                 return Ok(None);
@@ -466,7 +468,8 @@ async fn undo_of(call: &MadeCall, earlier: Option<&UndoOutcome>) -> PossibleUndo
         Some(UndoOutcome::InDoubt(by)) => return PossibleUndo::InDoubt(Some(by.clone())),
         None => {}
     }
-    let undo = call.undo.as_ref().or(call.tool.undo.as_deref());
+    let configured = call.tool.undo.as_deref();
+    let undo = call.undo.as_ref().or(configured.map(|one| &*one.undo));
     // What changes nothing needs no undo, unless its author wants one.
     if undo.is_none() && call.tool.merely_reads() {
         return PossibleUndo::Unneeded;
