@@ -2,6 +2,7 @@
 //!
 //! A plan is only advice, and only if each part of the text has a meaning.
 
+mod arrows;
 mod csv;
 mod diagrams;
 mod forms;
@@ -37,6 +38,7 @@ pub(super) fn plan(text: &str) -> Option<(&'static str, Value)> {
         .or_else(|| Some(("a table", csv::plan(text)?)))
         .or_else(|| Some(("a form", forms::plan(text)?)))
         .or_else(|| Some(("a pipe of calls", pipes::plan(text)?)))
+        .or_else(|| Some(("calls with arrows", arrows::plan(text)?)))
         .or_else(|| Some(("a list of words", lists::plan(text)?)))
         .or_else(|| Some(("a script", shell::plan(text)?)))
 }

@@ -12,7 +12,7 @@ use super::words::{
     is_step_field, negates, normal,
 };
 use super::{Guesses, field, get, has};
-use crate::document::edits::{field_edits, json};
+use crate::document::edits::{field_edits, json, removal};
 use crate::document::{Item, ItemEntry, ItemKind, quote, with_article};
 use crate::native::keywords::{guessed_duration, read as read_duration, write as write_duration};
 
@@ -30,6 +30,62 @@ const NO_APPROVAL: [&str; 8] = [
     "not_required",
     "optional",
 ];
+
+/// The help for a pause between the rounds of a `repeat`.
+const NO_PAUSE: &str = "leave it out: a `repeat` has no pause, and a round begins as soon as the one before it has ended";
+
+/// Fields beside `repeat` that are the number of its rounds.
+const ROUND_LIMITS: [&str; 13] = [
+    "maxiterations",
+    "maxrounds",
+    "maxloops",
+    "maxtries",
+    "maxretries",
+    "retries",
+    "retrycount",
+    "numretries",
+    "maxattempts",
+    "attempts",
+    "tries",
+    "maxpolls",
+    "maxchecks",
+];
+
+/// Returns true for the number of rounds of a loop.
+fn counts_rounds(entry: &ItemEntry) -> bool {
+    ROUND_LIMITS.contains(&&*normal(&entry.key)) && matches!(entry.item.kind, ItemKind::Number(_))
+}
+
+/// Returns true if the field `key` is the pause between the rounds of a loop.
+fn is_pause(key: &str) -> bool {
+    let units = [
+        "milliseconds",
+        "millis",
+        "seconds",
+        "minutes",
+        "secs",
+        "sec",
+        "ms",
+    ];
+    let unit = units.iter().find_map(|unit| key.strip_suffix(unit));
+    matches!(
+        unit.unwrap_or(key),
+        "interval"
+            | "pollinterval"
+            | "pollinginterval"
+            | "retryinterval"
+            | "retrydelay"
+            | "checkinterval"
+            | "delay"
+            | "wait"
+            | "every"
+            | "pause"
+            | "sleep"
+            | "backoff"
+            | "waitbetween"
+            | "delaybetween"
+    )
+}
 
 /// Fields that say how an error is handled, inside of `on_error`.
 const HANDLERS: [&str; 9] = [
@@ -165,6 +221,7 @@ impl Guesses<'_> {
         self.times(entries);
         self.rounds(entries);
         self.repeat_fields(entries);
+        self.fields_of_rounds(entries);
     }
 
     /// Reports a known field whose value has another form.
@@ -254,17 +311,16 @@ impl Guesses<'_> {
                 }
                 (
                     "times" | "count" | "maxiterations" | "maxattempts" | "maxrounds" | "limit"
-                    | "maxtimes" | "attempts" | "maxtries",
+                    | "maxtimes" | "attempts" | "maxtries" | "maxretries" | "retries" | "maxloops"
+                    | "maxpolls",
                     _,
                 ) => {
                     let diagnostic = diagnostic.help("did you mean `max`?");
                     self.sink.push_at_key(&entry, diagnostic.rename("max"));
                     entry.key = "max".into();
                 }
-                ("interval" | "delay" | "wait" | "every" | "pause" | "sleep" | "backoff", _) => {
-                    let help =
-                        "leave it out: a round begins as soon as the one before it has ended";
-                    self.sink.push_at_key(&entry, diagnostic.help(help));
+                (pause, _) if is_pause(pause) => {
+                    self.sink.push_at_key(&entry, diagnostic.help(NO_PAUSE));
                     continue;
                 }
                 _ => {}
@@ -304,16 +360,7 @@ impl Guesses<'_> {
         } else {
             condition
         };
-        let max = entries.iter().position(|entry| {
-            let words = [
-                "max_iterations",
-                "maxIterations",
-                "max_rounds",
-                "max_loops",
-                "max_tries",
-            ];
-            words.contains(&&*entry.key) && matches!(entry.item.kind, ItemKind::Number(_))
-        });
+        let max = entries.iter().position(counts_rounds);
         let max = max.map(|at| entries.remove(at));
         let written = max
             .as_ref()
@@ -324,7 +371,10 @@ impl Guesses<'_> {
         );
         self.unknown(&entry, &help);
         if let Some(max) = &max {
-            self.unknown(max, "write it as the `max` of `repeat`");
+            self.unknown(
+                max,
+                "write it as the `max` of `repeat`, the number of rounds",
+            );
         }
         let place = entry.item.place;
         let mut fields = vec![field(
@@ -334,6 +384,48 @@ impl Guesses<'_> {
         )];
         fields.extend(max.map(|max| field("max", max.item.kind, max.item.place)));
         entries.push(field("repeat", ItemKind::Object(fields), place));
+    }
+
+    /// Reads the number of rounds and the pause between them beside `repeat`.
+    fn fields_of_rounds(&mut self, entries: &mut Vec<ItemEntry>) {
+        let Some(ItemKind::Object(fields)) = get(entries, "repeat").map(|item| &item.kind) else {
+            return;
+        };
+        let mut max = get(fields, "max").map(Item::to_value);
+        let is_loose = may_have_loose_arguments(entries);
+        let mut read = None;
+        entries.retain(|entry| {
+            if counts_rounds(entry) {
+                let written = entry.item.to_value();
+                if max.is_some() {
+                    let help = "leave it out: the `max` of `repeat` is the number of rounds";
+                    let is_same = max.as_ref() == Some(&written);
+                    let edit = removal(self.source, entry).filter(|_| is_same);
+                    self.unknown_with(entry, help, edit.into_iter().collect());
+                } else {
+                    let help = format!(
+                        "write it as the `max` of `repeat`, the number of rounds: `\"max\": {}`",
+                        written.to_json()
+                    );
+                    self.unknown(entry, &help);
+                    max = Some(written);
+                    read = Some(entry.item.clone());
+                }
+                return false;
+            }
+            let is_of_rounds =
+                !is_loose && !is_step_field(&entry.key) && is_pause(&normal(&entry.key));
+            if is_of_rounds {
+                self.unknown(entry, NO_PAUSE);
+            }
+            !is_of_rounds
+        });
+        if let Some(item) = read
+            && let Some(ItemKind::Object(fields)) =
+                super::get_mut(entries, "repeat").map(|repeat| &mut repeat.kind)
+        {
+            fields.push(field("max", item.kind, item.place));
+        }
     }
 
     /// Reads a loop whose call stands inside of it: `"for_each": {"in": …, "do": {"tool": …}}`.
