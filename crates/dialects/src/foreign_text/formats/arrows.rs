@@ -70,15 +70,16 @@ fn draft(line: &str, names: &[String]) -> Option<Draft> {
 }
 
 /// The id of the call `written`, whose result has no name.
-fn unused_id(written: &str, names: &[String]) -> Option<String> {
-    let (tool, _) = written.split_once('(')?;
+pub(super) fn unused_id(written: &str, names: &[String]) -> Option<String> {
+    let (tool, _) = written.split_once('(').unwrap_or((written, ""));
     let name = tool.rsplit('.').next()?.trim().replace('-', "_");
     let mut ids = std::iter::once(name.clone())
         .chain((2..=names.len() + 2).map(|count| format!("{name}_{count}")));
     ids.find(|id| !names.contains(id)).filter(|id| is_name(id))
 }
 
-fn is_name(name: &str) -> bool {
+/// Returns true if `name` is one word.
+pub(super) fn is_name(name: &str) -> bool {
     name.starts_with(|sign: char| sign.is_alphabetic() || sign == '_')
         && name
             .chars()

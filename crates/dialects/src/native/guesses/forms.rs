@@ -31,6 +31,35 @@ const NO_APPROVAL: [&str; 8] = [
     "optional",
 ];
 
+/// The condition that is true if `condition` is not.
+fn opposite(condition: &str) -> String {
+    let condition = condition.trim();
+    let positive = condition.strip_prefix('!').map(str::trim).filter(|inside| {
+        let mut depth = 0_usize;
+        let mut quote = None;
+        // What follows the operand of `!` is not negated.
+        inside.chars().all(|sign| {
+            match (quote, sign) {
+                (Some(open), sign) => quote = Some(open).filter(|open| *open != sign),
+                (None, '\'' | '"') => quote = Some(sign),
+                (None, '(' | '[') => depth += 1,
+                (None, ')' | ']') => depth = depth.saturating_sub(1),
+                (None, _) => return depth > 0 || !" =<>&|?+*/%\\".contains(sign),
+            }
+            true
+        })
+    });
+    match positive {
+        Some(inside) => inside
+            .strip_prefix('(')
+            .and_then(|rest| rest.strip_suffix(')'))
+            .filter(|inside| !inside.contains(['(', ')']))
+            .unwrap_or(inside)
+            .to_owned(),
+        None => format!("!({condition})"),
+    }
+}
+
 /// The help for a pause between the rounds of a `repeat`.
 const NO_PAUSE: &str = "leave it out: a `repeat` has no pause, and a round begins as soon as the one before it has ended";
 
@@ -302,10 +331,16 @@ impl Guesses<'_> {
             });
             let condition = inside.and_then(super::texts::expression_of);
             match (&*key, condition) {
-                ("while" | "condition" | "aslongas", Some(condition)) => {
-                    let until = format!("${{!({condition})}}");
-                    let help = format!("write `\"until\": \"{until}\"`");
-                    self.sink.push_at_key(&entry, diagnostic.help(help));
+                ("while" | "condition" | "aslongas", condition) if inside.is_some() => {
+                    // A condition in another language is reported for that.
+                    let condition = condition.unwrap_or_else(|| inside.unwrap_or_default().into());
+                    let until = format!("${{{}}}", opposite(&condition));
+                    let help = format!(
+                        "write `\"until\": \"{until}\"`, the opposite: the rounds end once it is true"
+                    );
+                    let edits = field_edits(self.source, &entry, "until", Some(json(&until)));
+                    self.sink
+                        .push_at_key(&entry, diagnostic.help(help).fixes(edits));
                     entry.key = "until".into();
                     entry.item.kind = ItemKind::Text(until.into());
                 }
@@ -356,7 +391,7 @@ impl Guesses<'_> {
         };
         let entry = entries.remove(at);
         let condition = if is_while {
-            format!("!({condition})")
+            opposite(&condition)
         } else {
             condition
         };
@@ -365,11 +400,18 @@ impl Guesses<'_> {
         let written = max
             .as_ref()
             .map(|max| format!(", \"max\": {}", max.item.to_value().to_json()));
-        let help = format!(
-            "write `\"repeat\": {{\"until\": \"${{{condition}}}\"{}}}`",
-            written.unwrap_or_default()
-        );
-        self.unknown(&entry, &help);
+        let written = written.unwrap_or_default();
+        let until = json(&format!("${{{condition}}}"));
+        let repeat = format!("{{\"until\": {until}{written}}}");
+        let mut edits = field_edits(self.source, &entry, "repeat", Some(repeat));
+        if let Some(max) = &max {
+            match removal(self.source, max) {
+                Some(removed) if !edits.is_empty() => edits.push(removed),
+                Some(_) | None => edits.clear(),
+            }
+        }
+        let help = format!("write `\"repeat\": {{\"until\": \"${{{condition}}}\"{written}}}`");
+        self.unknown_with(&entry, &help, edits);
         if let Some(max) = &max {
             self.unknown(
                 max,
@@ -392,6 +434,13 @@ impl Guesses<'_> {
             return;
         };
         let mut max = get(fields, "max").map(Item::to_value);
+        let repeat = get(entries, "repeat").and_then(|item| self.source.span(item.place));
+        let end = repeat.and_then(|span| {
+            let inside = self.source.text().get(span.start..span.end)?;
+            let inside = inside.strip_suffix('}')?.trim_end();
+            let is_plain = inside.starts_with('{') && inside.ends_with(['"', '}', ']']);
+            is_plain.then_some(span.start + inside.len())
+        });
         let is_loose = may_have_loose_arguments(entries);
         let mut read = None;
         entries.retain(|entry| {
@@ -407,7 +456,11 @@ impl Guesses<'_> {
                         "write it as the `max` of `repeat`, the number of rounds: `\"max\": {}`",
                         written.to_json()
                     );
-                    self.unknown(entry, &help);
+                    let added = format!(", \"max\": {}", written.to_json());
+                    let added = end.map(|end| TextEdit::new(end..end, added));
+                    let removed = removal(self.source, entry);
+                    let edits = added.zip(removed).map(|(added, removed)| [added, removed]);
+                    self.unknown_with(entry, &help, edits.into_iter().flatten().collect());
                     max = Some(written);
                     read = Some(entry.item.clone());
                 }

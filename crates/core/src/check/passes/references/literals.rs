@@ -1,5 +1,6 @@
 //! Literals where a step was meant: `${3}`, `'${a} items'` inside an expression, and `', '.join(list)`.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::check::reporter::Reporter;
@@ -24,6 +25,15 @@ pub(in crate::check::passes) fn step_number(
     let id = number.to_json();
     let is_whole = id.bytes().all(|byte| byte.is_ascii_digit());
     (is_whole && resolved.ids.contains_key(&StepId::new(&*id))).then_some(id)
+}
+
+/// The path of the step `id`: the id itself, unless it is read as a number.
+pub(super) fn step_path(id: &str) -> Cow<'_, str> {
+    if id.starts_with(|sign: char| sign.is_ascii_digit()) {
+        Cow::Owned(format!("steps['{id}']"))
+    } else {
+        Cow::Borrowed(id)
+    }
 }
 
 /// Reports a number that is the id of a step, `${3}`.

@@ -9,7 +9,7 @@ use std::fmt;
 
 use self::comparisons::with_meant;
 pub(super) use self::literals::step_number;
-use self::literals::{joined_list, number_of_step, reference_in_text, text_condition};
+use self::literals::{joined_list, number_of_step, reference_in_text, step_path, text_condition};
 use super::meant::{
     OUTPUT_FIELDS, any_item_advice, chain_advice, default_advice, shell_advice, time_advice,
 };
@@ -93,6 +93,7 @@ impl ReadPass<'_> {
                 .or_else(|| time_advice(&self.text()))
                 .or_else(|| self.root_advice(id.as_str()))
                 .or_else(|| self.input_advice(id.as_str()))
+                .or_else(|| self.numbered_advice(id.as_str()))
                 .or_else(|| self.neighbour_advice(id.as_str()))
                 .or_else(|| {
                     let step = self.usage.step;
@@ -145,6 +146,7 @@ impl ReadPass<'_> {
         if !self.has_fallback {
             seen::check(self.resolved, (&self.usage, *on), self.read, reporter);
             order::check_read(self.resolved, (&self.usage, *on), self.read, reporter);
+            order::check_output_read(self.resolved, (&self.usage, *on), self.read, reporter);
         }
     }
 
@@ -347,7 +349,8 @@ impl ReadPass<'_> {
         );
         let place = self.usage.reference.place;
         let diagnostic = reporter.warning(Code::UnlistedPath, place, message);
-        let help = format!("the name of a step is its output: write `${{{id}{rest}}}`");
+        let path = step_path(id.as_str());
+        let help = format!("the name of a step is its output: write `${{{path}{rest}}}`");
         reporter.push(diagnostic.help(help));
     }
 
