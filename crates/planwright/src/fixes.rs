@@ -69,8 +69,8 @@ impl CheckedText {
 
 /// Applies the fixes of all diagnostics of `text`, which `load` reads; `None` if that makes nothing better.
 ///
-/// The result has fewer problems than `text`, and no new one where something was fixed: a fix that would lead to one is left out. A plan in
-/// place of a text that is none has no problem at all. A plan that could run stays the same.
+/// The result has fewer problems than `text`, not more errors, and no new problem where something was fixed: a fix that would lead to one is
+/// left out. A plan in place of a text that is none has no problem at all. A plan that could run stays the same.
 ///
 /// # Errors
 ///
@@ -210,7 +210,8 @@ fn is_better(
         // A text that is not a plan was not checked, so only the diagnostics of its reading count.
         None => (text.of_reading, fixable(&text.diagnostics)),
     };
-    let is_lost = first.plan.is_some() && (now.plan.is_none() || first.errors() < now.errors());
+    // A text that becomes readable may have more problems than were found before, but a fix that adds errors is no help.
+    let is_lost = (first.plan.is_some() && now.plan.is_none()) || first.errors() < now.errors();
     let has_new = new_problems(first, now, pointers, text).next().is_some();
     count(now) < count(first) && !is_lost && !has_new
 }

@@ -14,12 +14,14 @@ use super::{Translation, escaped, objects, step, waits};
 pub(super) fn requests(value: &Value) -> Option<Translation> {
     let single = std::slice::from_ref(value);
     let requests = value.as_list().unwrap_or(single);
+    // A log of a client has the answers as well.
+    let requests: Vec<&Value> = requests.iter().filter(|it| !is_of_log(it)).collect();
     let written = |request: &Value| match request.get("id")? {
         Value::Text(id) => Some(id.to_string()),
         number @ Value::Number(_) => Some(number.to_json()),
         _ => None,
     };
-    let written: Vec<Option<String>> = requests.iter().map(written).collect();
+    let written: Vec<Option<String>> = requests.iter().copied().map(written).collect();
     let ids: Vec<String> = (1..=requests.len())
         .map(|at| format!("call_{at}"))
         .collect();
@@ -58,6 +60,20 @@ pub(super) fn requests(value: &Value) -> Option<Translation> {
         plan: Value::object([("ordering", Value::text("listed")), ("steps", steps)]),
         ..translation
     })
+}
+
+/// Returns true for a message of MCP that calls nothing: an answer, a notification, or a request of the connection.
+fn is_of_log(message: &Value) -> bool {
+    let is_message = message.get("jsonrpc").is_some();
+    let method = message.get("method").and_then(Value::as_text);
+    is_message
+        && match method {
+            Some(method) => {
+                method.starts_with("notifications/")
+                    || matches!(method, "initialize" | "ping" | "tools/list")
+            }
+            None => message.get("result").is_some() || message.get("error").is_some(),
+        }
 }
 
 /// The maximum length of a path in `${…}`, in bytes.

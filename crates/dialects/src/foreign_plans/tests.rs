@@ -258,6 +258,14 @@ fn a_choice_has_a_condition_for_each_branch() {
             true
         )
     );
+    // Both ways lead to the same state.
+    assert_eq!(
+        machine(&format!(r#""Choices": [{one}], "Default": "B""#), pass),
+        (
+            r#"{"steps":[{"id":"A","tool":"f","args":{}},{"id":"B","tool":"g","args":{},"after":["A"]}]}"#.to_owned(),
+            true
+        )
+    );
     let two = r#"{"Variable": "$.n", "NumericEquals": 2, "Next": "D"}"#;
     let (plan, is_complete) = machine(
         &format!(r#""Choices": [{one}, {two}], "Default": "E""#),
@@ -274,7 +282,6 @@ fn a_choice_has_a_condition_for_each_branch() {
     for choice in [
         // Without a branch for all other cases, the machine fails.
         format!(r#""Choices": [{one}]"#),
-        format!(r#""Choices": [{one}], "Default": "B""#),
         format!(r#""Choices": [{one}], "Default": "A""#),
         format!(r#""Choices": [{one}], "Default": "C""#),
         format!(r#""Choices": [{one}], "Default": "D", "InputPath": "$.x""#),

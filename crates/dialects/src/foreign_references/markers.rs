@@ -1,6 +1,7 @@
 //! The markers of other systems in texts, and the names of a plan that tell them from other text.
 
 mod dollar;
+mod marker;
 pub(super) mod phrase;
 mod unnamed;
 
@@ -12,6 +13,7 @@ use planwright_core::expression::print_form;
 use planwright_core::plan::{Action, Alternative, Form, Input, InputKind, SlotPath, Step};
 use planwright_core::{Plan, Value};
 
+pub(super) use self::marker::Marker;
 use self::unnamed::joined_text;
 use super::operations::{Certainty, has_operator};
 use super::paths::{
@@ -256,7 +258,8 @@ impl<'a> ReferenceNames<'a> {
 
     /// The bytes of the first marker in `text` that stands for a path alone, and the path.
     pub(crate) fn first_marker(&self, text: &str) -> Option<(Range<usize>, String)> {
-        let marker = self.marker(text).filter(|marker| !marker.is_partial)?;
+        let mut marker = self.marker(text).filter(|marker| !marker.is_partial)?;
+        marker.leave_lead();
         Some((marker.range, marker.meaning))
     }
 
@@ -484,12 +487,16 @@ impl<'a> ReferenceNames<'a> {
                         end += 1;
                     }
                     // n8n marks an expression by `=` at the start of the text.
-                    let is_marked = is_dollar_form || &text[..start] == "=";
-                    let range = start - usize::from(is_marked)..end;
+                    let lead = self.expression_lead(&text[..start], content);
+                    let range = match lead {
+                        Some(_) => 0..end,
+                        None => start - usize::from(is_dollar_form)..end,
+                    };
                     if is_foreign(&range) {
                         let is_certain = certainty != Certainty::Doubtful;
                         let mut marker = Marker::new(range, meaning, is_certain);
                         marker.is_partial = certainty == Certainty::Partial;
+                        marker.lead = lead;
                         return Some(marker);
                     }
                 }
@@ -565,6 +572,15 @@ impl<'a> ReferenceNames<'a> {
             .or_else(|| self.phrase_marker(text, is_apart))
             .or_else(|| self.bracketed_field(text, is_apart))
             .or_else(|| self.unknown_marker(text, is_apart))
+    }
+
+    /// The length of the text between the `=` that begins an expression of n8n and its first braces, which have `content`; `None` if
+    /// `before`, the text before the braces, begins no expression.
+    fn expression_lead(&self, before: &str, content: &str) -> Option<usize> {
+        let lead = before.strip_prefix('=')?;
+        let is_expression = lead.is_empty()
+            || self.is_native && content.trim_start().starts_with('$') && !lead.ends_with('$');
+        (is_expression && !lead.contains("${")).then_some(lead.len())
     }
 
     /// Returns true if `text` is short and has nothing but ids of steps in brackets and references: `{a}, {b}`.
@@ -750,31 +766,6 @@ fn input_path(input: &Input) -> (&str, String) {
         InputKind::Input => "inputs",
     };
     (&input.name, format!("{slot}.{}", input.name))
-}
-
-/// A reference of another system in a text.
-pub(super) struct Marker {
-    pub(super) range: Range<usize>,
-    /// The path in the native dialect.
-    pub(super) meaning: String,
-    /// True if it is almost certainly a reference. Otherwise it only gets a warning.
-    pub(super) is_certain: bool,
-    /// True if the marker is more than its `meaning`, which has no counterpart for the rest.
-    pub(super) is_partial: bool,
-    /// True if the marker names the output of a call that does not exist.
-    pub(super) is_unresolved: bool,
-}
-
-impl Marker {
-    fn new(range: Range<usize>, meaning: String, is_certain: bool) -> Self {
-        Self {
-            range,
-            meaning,
-            is_certain,
-            is_partial: false,
-            is_unresolved: false,
-        }
-    }
 }
 
 /// `text` as a reference to a literal.

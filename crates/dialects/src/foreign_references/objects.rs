@@ -92,7 +92,9 @@ impl ReferenceNames<'_> {
                     return Some((inside.to_owned(), true));
                 }
                 if let Some(marker) = self.marker(text) {
-                    let is_whole = marker.range == (0..text.len()) && marker.is_certain;
+                    let is_whole = marker.range == (0..text.len())
+                        && marker.is_certain
+                        && marker.kept_text(text).is_empty();
                     return is_whole.then_some((marker.meaning, true));
                 }
                 let is_plain = !text.contains("${") && !text.contains(['\'', '\\']);

@@ -286,7 +286,8 @@ impl PlanSearch<'_> {
             }
         }
         markers.dedup_by(|one, other| text[one.range.clone()] == text[other.range.clone()]);
-        for marker in markers {
+        for mut marker in markers {
+            marker.leave_lead();
             self.push(&text[marker.range], &marker.meaning, is_certain, spot);
         }
     }
@@ -336,6 +337,12 @@ impl ReferenceNames<'_> {
             && found.len() < MAX_REPLACEMENTS
         {
             if let Some(mut marker) = self.marker(&text[first..last]) {
+                // Only at the start of the text does the `=` mark an expression.
+                if first > 0
+                    && let Some(lead) = marker.lead.take()
+                {
+                    marker.range.start += 1 + lead;
+                }
                 let (start, end) = (first + marker.range.start, first + marker.range.end);
                 marker.range = start..end;
                 found.push(marker);
@@ -371,7 +378,7 @@ impl ReferenceNames<'_> {
                         return None;
                     }
                     written.push_str(before);
-                    let _ = write!(written, "${{{}}}", marker.meaning);
+                    written.push_str(&marker.replacement(text));
                     end = marker.range.end;
                 }
                 let rest = text.get(end..)?;
@@ -425,7 +432,8 @@ impl ReferenceNames<'_> {
                         break;
                     };
                     let mut replaced = text.to_string();
-                    replaced.replace_range(marker.range, &format!("${{{}}}", marker.meaning));
+                    let replacement = marker.replacement(text);
+                    replaced.replace_range(marker.range, &replacement);
                     *text = replaced.into();
                 }
             }
@@ -474,17 +482,35 @@ impl ReferenceNames<'_> {
                     && let Some(meaning) = self.keyed_reference(&entry.key, text)
                 {
                     let written = item.to_value().to_json();
-                    report(item, (&written, None), (&meaning, ""), true, sink);
+                    report(
+                        item,
+                        (&written, None),
+                        (&format!("${{{meaning}}}"), ""),
+                        true,
+                        sink,
+                    );
                     return;
                 }
                 let meaning = self.path_object(entries);
                 if let Some(meaning) = meaning.or_else(|| self.operator_object(entries, 0)) {
                     let written = item.to_value().to_json();
-                    report(item, (&written, None), (&meaning, ""), true, sink);
+                    report(
+                        item,
+                        (&written, None),
+                        (&format!("${{{meaning}}}"), ""),
+                        true,
+                        sink,
+                    );
                     return;
                 }
                 if let Some((written, meaning)) = self.output_by_reference(entries) {
-                    report(item, (&written, None), (&meaning, ""), false, sink);
+                    report(
+                        item,
+                        (&written, None),
+                        (&format!("${{{meaning}}}"), ""),
+                        false,
+                        sink,
+                    );
                 }
                 for entry in entries {
                     self.part(&entry.item, is_command_key(&entry.key), sink);
@@ -544,7 +570,7 @@ impl ReferenceNames<'_> {
                 report(
                     item,
                     (written, escaped.as_deref()),
-                    (&marker.meaning, &also),
+                    (&marker.replacement(&rest), &also),
                     marker.is_certain,
                     sink,
                 );
@@ -662,7 +688,7 @@ fn expression_message(written: &str, is_certain: bool) -> Diagnostic {
     }
 }
 
-/// Reports the marker `written` and how its text is written, with its path in this dialect and the words after that.
+/// Reports the marker `written` and how its text is written, with what it means in this dialect and the words after that.
 fn report(
     item: &Item,
     (written, text): (&str, Option<&str>),
@@ -673,8 +699,8 @@ fn report(
     let is_text = item.as_text().is_some();
     let what = if is_text { "text" } else { "an object" };
     let help = match text {
-        Some(text) => format!("write `${{{meaning}}}`{also}; for the text itself, `{text}`"),
-        None => format!("write `${{{meaning}}}`{also}"),
+        Some(text) => format!("write `{meaning}`{also}; for the text itself, `{text}`"),
+        None => format!("write `{meaning}`{also}"),
     };
     let diagnostic = message(written, what, is_certain);
     sink.push(item.place, diagnostic.help(help));

@@ -134,6 +134,29 @@ pub(crate) fn certain_reading(value: &Value, extent: Extent) -> Option<Reading> 
         .then_some(found)
 }
 
+/// The plan `json`, whose output is that of a step if it is the id of one.
+fn with_listed_output(json: String) -> String {
+    let Ok(plan) = Value::from_json(&json) else {
+        return json;
+    };
+    let id = plan.get("output").filter(|output| {
+        let steps = plan.get("steps").and_then(Value::as_list);
+        let mut steps = steps.unwrap_or_default().iter();
+        output.as_text().is_some() && steps.any(|step| step.get("id") == Some(*output))
+    });
+    let (Some(id), Some(fields)) = (id, plan.as_object()) else {
+        return json;
+    };
+    let fields = fields.iter().map(|(key, field)| {
+        let field = match &**key {
+            "output" => Value::list([id.clone()]),
+            _ => field.clone(),
+        };
+        (Arc::clone(key), field)
+    });
+    Value::object(fields).to_json()
+}
+
 /// An error with `message` about all of `text`, whose advice is the plan `value` in JSON, followed by the uncertain parts.
 ///
 /// Only a plan that covers the whole text becomes an edit.
@@ -152,6 +175,7 @@ pub(crate) fn advice_of(code: Code, message: &str, reading: &Reading, text: &str
     let extent = reading.extent;
     let value = &without_output_fields(&reading.plan);
     let (json, open) = native_json(value);
+    let json = with_listed_output(json);
     let calls_all = calls_named_tools(text, &json);
     // A first step leaves out more than it has.
     let left = match (extent, Value::from_json(&json)) {

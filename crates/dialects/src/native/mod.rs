@@ -35,6 +35,7 @@
 //! - `args` names the arguments; `positional` lists those without names, which the checks name by the tool's schema.
 //! - Durations are `"250ms"`, `"30s"`, `"2m"`, `"1h"`, or a number of milliseconds.
 
+mod bare_names;
 /// Words of other systems in place of the fields of this dialect.
 /// Expressions of other languages in the form of this dialect.
 mod foreign_expression;

@@ -10,6 +10,7 @@ use planwright_core::{
     Code, Diagnostic, Diagnostics, Place, Plan, SourceText, Sources, TextEdit, Value,
 };
 
+use super::bare_names;
 use super::guesses;
 use super::keywords::{self, REFERENCE_ROOTS, all};
 use super::print;
@@ -259,6 +260,7 @@ impl NativeReader<'_> {
         if let Some(output) = output {
             self.warn_about_name(output, &plan.steps);
         }
+        bare_names::warn(items, output, &plan, self.source, self.sink);
         // If no step could be read, an empty plan would hide that.
         (!plan.steps.is_empty() || items.is_empty()).then_some(plan)
     }

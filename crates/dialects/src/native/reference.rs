@@ -143,9 +143,13 @@ fn quoted_id(inside: &str) -> Option<String> {
     let is_sign = |sign: char| sign.is_alphanumeric() || matches!(sign, '_' | '-');
     let end = inside.find(|sign| !is_sign(sign)).unwrap_or(inside.len());
     let (id, rest) = inside.split_at(end);
-    let is_id = id.starts_with(|sign: char| sign.is_ascii_digit())
-        && id.contains(char::is_alphabetic)
-        && !id.ends_with('-');
+    // A number alone is a number, and has no fields.
+    let has_field = rest
+        .strip_prefix('.')
+        .is_some_and(|field| field.starts_with(|sign: char| sign.is_alphabetic() || sign == '_'));
+    let is_name = id.contains(char::is_alphabetic)
+        || has_field && id.chars().all(|sign| sign.is_ascii_digit());
+    let is_id = id.starts_with(|sign: char| sign.is_ascii_digit()) && is_name && !id.ends_with('-');
     let is_path = rest.is_empty() || rest.starts_with(['.', '[']);
     (is_id && is_path).then(|| format!("steps['{id}']{rest}"))
 }

@@ -36,8 +36,11 @@ pub(super) fn fixed_plan(diagnostics: &Diagnostics, text: &str) -> Option<Plan> 
 /// Adds the edits to errors, and to warnings of values of a wrong type, whose advice is the only one to write in their place.
 pub(super) fn add_advised_edits(diagnostics: &mut Diagnostics, text: &str) {
     let renamed = renaming::starts(diagnostics);
+    let is_refused = diagnostics.has_errors();
     for found in diagnostics.iter_mut() {
-        let is_wrong = found.is_error() || found.code == Code::WrongReferenceType;
+        let is_wrong = found.is_error()
+            || found.code == Code::WrongReferenceType
+            || is_refused && has_certain_meaning(found);
         let is_open = is_wrong && found.source.is_none() && found.fixes.is_empty();
         let span = found.span.filter(|_| is_open);
         let written = span.and_then(|span| text.get(span.start..span.end));
@@ -56,6 +59,16 @@ pub(super) fn add_advised_edits(diagnostics: &mut Diagnostics, text: &str) {
         {
             found.fixes = [TextEdit::new(range, name)].into();
         }
+    }
+}
+
+/// Returns true for a warning about the output of a step whose advice has only one meaning. A plan without errors stays as it is.
+fn has_certain_meaning(found: &Diagnostic) -> bool {
+    let help = found.help.as_deref().unwrap_or_default();
+    match found.code {
+        Code::UnlistedPath => help.starts_with("the name of a step is its output: write `${"),
+        Code::MalformedReference => help.starts_with("write `[\""),
+        _ => false,
     }
 }
 
@@ -98,11 +111,39 @@ fn advised_part(found: &Diagnostic, written: &str, text: &str) -> Option<(Range<
         is_plain.then(|| inside.to_owned())
     };
     let (quoted, meant) = (form(quoted)?, form(meant)?);
+    if let Some(start) = quoted.strip_suffix('…').filter(|_| !meant.contains('…')) {
+        return Some((cut_reference(written, start)?, meant));
+    }
     let mut places = written.match_indices(&quoted);
     let (Some((at, _)), None) = (places.next(), places.next()) else {
         return None;
     };
     Some((at..at + quoted.len(), meant))
+}
+
+/// The bytes of the only reference in `written` that begins with `start`, which a message cuts off.
+fn cut_reference(written: &str, start: &str) -> Option<Range<usize>> {
+    let mut places = written.match_indices(start);
+    let (Some((at, _)), None) = (places.next(), places.next()) else {
+        return None;
+    };
+    let mut depth = 0_usize;
+    let mut quote = None;
+    for (within, sign) in written.get(at..)?.char_indices() {
+        match (quote, sign) {
+            (Some(open), sign) => quote = Some(open).filter(|open| *open != sign),
+            (None, '\'' | '`') => quote = Some(sign),
+            (None, '{') => depth += 1,
+            (None, '}') => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return Some(at..at + within + 1);
+                }
+            }
+            (None, _) => {}
+        }
+    }
+    None
 }
 
 /// The reference or the name that an error is about, and the one in place of it.
@@ -125,7 +166,12 @@ fn advised_words(found: &Diagnostic) -> Option<(&str, &str)> {
     if rest.contains("`$") || rest.contains(" or ") {
         return None;
     }
-    let is_reference = before.is_empty() && meant.starts_with("${");
+    // The sign of another system before a reference goes with it.
+    let is_foreign = found
+        .message
+        .ends_with("is a reference in other systems, and only text here");
+    let is_reference =
+        before.is_empty() && (meant.starts_with("${") || is_foreign && meant.contains("${"));
     match found.code {
         Code::UnknownTool => Some((quoted, meant)),
         // "the argument `a` takes text, but `${b}` gives a number"
@@ -189,6 +235,12 @@ fn advised_value(found: &Diagnostic, written: &str) -> Option<(Range<usize>, Str
         Code::InvalidLiteral => {
             Value::from_json(advice).ok()?;
             advice
+        }
+        // The output of a step, in place of its name.
+        Code::MalformedReference if found.pointer == "/output" && advice.starts_with("[\"") => {
+            let (list, _) = advice.split_once('`').unwrap_or((advice, ""));
+            Value::from_json(list).ok()?;
+            list
         }
         // An object that is a reference in another system.
         Code::MalformedReference if advice.starts_with("${") && written.starts_with('{') => {

@@ -252,7 +252,7 @@ fn values_that_are_meant_are_written() {
         Some((
             when,
             message,
-            r#"{"say": "${say}", "datetime": "${now.datetime}"}"#,
+            r#"{"say": "${say ?? null}", "datetime": "${now.datetime}"}"#,
         )),
     );
     check((when, message, r#"["saying", "now.datetime"]"#), None);

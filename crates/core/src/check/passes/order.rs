@@ -2,8 +2,8 @@
 
 use crate::check::reporter::Reporter;
 use crate::check::resolved_plan::{ReferenceUse, ResolvedPlan};
-use crate::plan::{Action, Missing, Node, NodeKind, OnError, Ordering, Read, Source};
-use crate::{Code, Severity, Step, Value};
+use crate::plan::{Action, Missing, Node, NodeKind, OnError, Ordering, Output, Read, Source};
+use crate::{Code, Severity, Step, StepId, Value};
 
 /// The largest plan in which calls are compared, in steps. A person or a model writes no longer one by hand.
 const MAX_STEPS: usize = 100;
@@ -219,19 +219,33 @@ pub(super) fn check_read(
         .get(index as usize)
         .is_some_and(|checked| checked.dependencies.len() > 1);
     let survives = matches!(other.on_error, OnError::Continue);
-    if index == on || !survives || !needs_others || step.when.is_some() {
+    let is_loop = other.for_each.is_some();
+    // A condition that needs the output as well does not guard against its absence, and a loop whose output is missing has others.
+    let is_guarded = step
+        .when
+        .as_ref()
+        .is_some_and(|condition| !is_loop || !needs_output(condition, &other.id));
+    if index == on || !survives || !needs_others || is_guarded {
         return;
     }
     if reporter.count_if_full(Severity::Warning) {
         return;
     }
     let text = usage.reference.shown();
+    let what = if is_loop { "an item of " } else { "" };
     let message = format!(
-        "`{}` is skipped if `{}` fails, whose `on_error` lets the run continue",
+        "`{}` is skipped if {what}`{}` fails, whose `on_error` lets the run continue",
         step.id, other.id
     );
     let place = usage.reference.place;
     let diagnostic = reporter.warning(Code::SkippedWithOthers, place, message);
+    if is_loop {
+        let id = &other.id;
+        reporter.push(diagnostic.help(format!(
+            "write `results.{id}.data.filter(x, x != null)` in place of `{id}` for the outputs of the items that succeeded"
+        )));
+        return;
+    }
     let inside = text
         .strip_prefix("${")
         .and_then(|text| text.strip_suffix('}'));
@@ -239,6 +253,61 @@ pub(super) fn check_read(
         Some(inside) if !inside.contains(' ') => diagnostic.help(format!(
             "write `${{{inside} ?? ''}}` to run it without this value"
         )),
+        Some(_) | None => diagnostic.help("a default behind `??` stands in for the value"),
+    });
+}
+
+/// Returns true if `condition` cannot be computed without the output of the step `id`, and does not ask for its outcome.
+fn needs_output(condition: &Node, id: &StepId) -> bool {
+    let (mut is_needed, mut asks) = (false, false);
+    condition.each_reference(&mut |reference| {
+        asks |= reference.shown().contains('?');
+        for read in reference.reads() {
+            asks |= matches!(&read.source, Source::Result(source) if source == id);
+            is_needed |= matches!(&read.source, Source::Step(source) if source == id)
+                && matches!(read.missing, Missing::Fail);
+        }
+    });
+    is_needed && !asks
+}
+
+/// Warns of `read`, without a default, of the step `on` with a condition, in an output that has other parts as well: without this one, there
+/// is no output at all.
+pub(super) fn check_output_read(
+    resolved: &ResolvedPlan<'_>,
+    (usage, on): (&ReferenceUse<'_>, u32),
+    read: &Read,
+    reporter: &mut Reporter<'_>,
+) {
+    let (Source::Step(_), Missing::Fail, None) = (&read.source, &read.missing, usage.step) else {
+        return;
+    };
+    let Output::Value(output) = &resolved.plan.output else {
+        return;
+    };
+    let has_others = matches!(&output.kind, NodeKind::Object(fields) if fields.len() > 1);
+    let Some(step) = resolved.step(on).filter(|step| step.when.is_some()) else {
+        return;
+    };
+    // A default or a condition may be inside of an expression.
+    let text = usage.reference.shown();
+    let has_default = text.contains('?');
+    if !has_others || has_default || reporter.count_if_full(Severity::Warning) {
+        return;
+    }
+    let message = format!(
+        "the output cannot be computed if `{}` is skipped, whose `when` need not be true",
+        step.id
+    );
+    let place = usage.reference.place;
+    let diagnostic = reporter.warning(Code::SkippedWithOthers, place, message);
+    let inside = text
+        .strip_prefix("${")
+        .and_then(|text| text.strip_suffix('}'));
+    reporter.push(match inside {
+        Some(inside) if !inside.contains(' ') => {
+            diagnostic.help(format!("write `${{{inside} ?? null}}`"))
+        }
         Some(_) | None => diagnostic.help("a default behind `??` stands in for the value"),
     });
 }

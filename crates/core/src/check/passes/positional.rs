@@ -292,9 +292,9 @@ pub(super) fn text_advice(wanted: &Type, written: &str, found: &Type) -> Option<
     {
         return Some(format!("write `[\"{text}\"]` for a list with this item"));
     }
+    // A default is meant: `||` and `&&` are of no use as text.
     if *found == Type::Boolean
         && let Some(advice) = default_advice(&text)
-        && [" ?? '", " ?? \""].iter().any(|sign| advice.contains(sign))
     {
         return Some(advice);
     }
@@ -305,6 +305,15 @@ pub(super) fn text_advice(wanted: &Type, written: &str, found: &Type) -> Option<
             || matches!(kind, Type::List(_))
     };
     let inside = written.strip_prefix("${")?.strip_suffix('}')?;
+    if let Type::List(list) = wanted
+        && list.items.takes_text()
+        && let Some(field) = found.only_text_field()
+        && !inside.contains([' ', '('])
+    {
+        return Some(format!(
+            "`${{{inside}.{field}.split('\\n')}}` has the lines of its text"
+        ));
+    }
     if let Type::List(list) = found
         && let Some(field) = list.items.only_text_field().filter(|_| wanted.takes_text())
         && !inside.contains([' ', '('])
@@ -330,7 +339,8 @@ pub(super) fn text_advice(wanted: &Type, written: &str, found: &Type) -> Option<
             None => format!("write `${{{list}.substring({part}}}` for a part of a text"),
         });
     }
-    (wanted.takes_text() && found.members().iter().all(is_scalar))
+    let joins_conditions = inside.contains("||") || inside.contains("&&");
+    (wanted.takes_text() && found.members().iter().all(is_scalar) && !joins_conditions)
         .then(|| format!("write `${{string({})}}`", inside.trim()))
 }
 

@@ -116,7 +116,7 @@ pub(super) fn condition_help(value_type: &Type) -> Option<String> {
     let help = if kinds == Kinds::LIST {
         "`size(list) > 0` tests if a list has items"
     } else if kinds == Kinds::TEXT {
-        "compare it with `==`"
+        "`text != ''` tests if a text is not empty"
     } else if kinds == Kinds::NUMBER {
         "compare it: `> 0` or `!= 0`"
     } else {

@@ -72,6 +72,8 @@ struct Machine {
     names: HashSet<String>,
     /// The length of all conditions, in bytes.
     added: usize,
+    /// The state at which the branches of the open choice meet, which follows them.
+    join: Option<String>,
 }
 
 /// The maximum nesting of choices.
@@ -92,6 +94,7 @@ impl Machine {
             conditions: Vec::new(),
             names: HashSet::new(),
             added: 0,
+            join: None,
         }
     }
 
@@ -110,12 +113,20 @@ impl Machine {
         let states = machine.get("States")?.as_object()?;
         // A state that is visited twice belongs to a loop.
         for _ in 0..states.len() {
+            if self.join.as_deref() == Some(name) {
+                return Some(before);
+            }
             let state = states.get(name)?;
             if state.get("Type").and_then(Value::as_text) == Some("Choice") {
                 if !self.names.insert(name.to_owned()) {
                     return None;
                 }
-                return self.choice(machine, state, &before);
+                let (last, meeting) = self.choice(machine, state, &before)?;
+                let Some(next) = meeting else {
+                    return Some(last);
+                };
+                (before, name) = (last, next);
+                continue;
             }
             before = self.state(name, state, before)?;
             if let Some(catch) = state.get("Catch") {
@@ -165,13 +176,18 @@ impl Machine {
         ))
     }
 
-    /// Adds the states of all branches of the choice `state`, each under its condition. `None` if two branches have a step in common,
-    /// or if no branch may be taken.
-    fn choice(&mut self, machine: &Value, state: &Value, before: &Value) -> Option<Value> {
+    /// Adds the states of all branches of the choice `state`, each under its condition. Returns their last steps and the state in which
+    /// the branches meet, if there is one. `None` if two branches have a step in common without that, or if no branch may be taken.
+    fn choice<'m>(
+        &mut self,
+        machine: &'m Value,
+        state: &'m Value,
+        before: &Value,
+    ) -> Option<(Value, Option<&'m str>)> {
         if self.conditions.len() >= MAX_CHOICES || !has_only(state, &CHOICE) {
             return None;
         }
-        let mut branches: Vec<(String, &Value)> = Vec::new();
+        let mut branches: Vec<(String, &'m Value)> = Vec::new();
         let mut earlier = String::new();
         for choice in state.get("Choices")?.as_list()? {
             let condition = condition(choice, &|path| self.path(path))?;
@@ -190,16 +206,40 @@ impl Machine {
             return None;
         }
         branches.push((earlier, state.get("Default")?));
-        let mut last = Vec::new();
+        let starts: Option<Vec<&str>> = branches.iter().map(|(_, next)| next.as_text()).collect();
+        let join = meeting(machine, &starts?);
+        let outer = self.join.clone();
+        if join.is_some() {
+            self.join = join.map(str::to_owned);
+        }
+        let paths = self.paths.clone();
+        let mut is_replaced = false;
+        let mut put = Vec::new();
+        let mut last: Vec<Value> = Vec::new();
         for (condition, next) in branches {
-            let paths = self.paths.clone();
             self.conditions.push(condition);
             let ids = self.states_from(machine, next.as_text()?, before.clone())?;
             self.conditions.pop();
-            self.paths = paths;
-            last.extend_from_slice(ids.as_list()?);
+            match self.paths.strip_prefix(&*paths) {
+                Some(own) => put.extend(own.iter().map(|(path, _)| (path.clone(), None))),
+                None => is_replaced = true,
+            }
+            self.paths.clone_from(&paths);
+            for id in ids.as_list()? {
+                if !last.contains(id) {
+                    last.push(id.clone());
+                }
+            }
         }
-        Some(Value::list(last))
+        self.join = outer;
+        if join.is_some() {
+            // No reference reads what only one of the branches has put at a path.
+            if is_replaced {
+                self.paths = vec![(String::new(), None)];
+            }
+            self.paths.extend(put);
+        }
+        Some((Value::list(last), join))
     }
 
     /// Adds the step `name` under the conditions of the open branches; `None` if the name is taken.
@@ -265,6 +305,8 @@ impl Machine {
             "Parallel" => {
                 let mut last = Vec::new();
                 let paths = self.paths.clone();
+                // The states of a branch have names of their own.
+                let join = self.join.take();
                 for branch in state.get("Branches")?.as_list()? {
                     if !has_only(branch, &["StartAt", "States", "Comment"]) {
                         return None;
@@ -273,6 +315,7 @@ impl Machine {
                     last.extend_from_slice(ids.as_list()?);
                     self.paths.clone_from(&paths);
                 }
+                self.join = join;
                 self.put(state, None)?;
                 Some(Value::list(last))
             }
@@ -456,6 +499,32 @@ impl Machine {
         }
         Some(())
     }
+}
+
+/// The first state that all ways of `machine` from `starts` on reach; `None` if there is none, or a way divides before.
+fn meeting<'m>(machine: &'m Value, starts: &[&'m str]) -> Option<&'m str> {
+    let states = machine.get("States")?.as_object()?;
+    let way = |start: &'m str| {
+        let mut way = vec![start];
+        let mut name = start;
+        while way.len() <= states.len()
+            && let Some(state) = states.get(name)
+            && state.get("Catch").is_none()
+            && state.get("Choices").is_none()
+            && let Some(next) = state.get("Next").and_then(Value::as_text)
+        {
+            way.push(next);
+            name = next;
+        }
+        way
+    };
+    let (first, others) = starts.split_first()?;
+    let others: Vec<HashSet<&str>> = others
+        .iter()
+        .map(|start| way(start).into_iter().collect())
+        .collect();
+    let mut met = way(first).into_iter();
+    met.find(|name| others.iter().all(|way| way.contains(name)))
 }
 
 /// The number of attempts that `Retry` allows; `None` if it is more than one rule for all errors, with the usual delays.

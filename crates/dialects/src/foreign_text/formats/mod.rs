@@ -2,6 +2,7 @@
 //!
 //! A plan is only advice, and only if each part of the text has a meaning.
 
+mod arrows;
 mod csv;
 mod diagrams;
 mod forms;
@@ -11,6 +12,7 @@ mod makefiles;
 mod pipes;
 pub(super) mod script_parts;
 mod shell;
+mod words;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -37,6 +39,8 @@ pub(super) fn plan(text: &str) -> Option<(&'static str, Value)> {
         .or_else(|| Some(("a table", csv::plan(text)?)))
         .or_else(|| Some(("a form", forms::plan(text)?)))
         .or_else(|| Some(("a pipe of calls", pipes::plan(text)?)))
+        .or_else(|| Some(("calls with arrows", arrows::plan(text)?)))
+        .or_else(|| Some(("calls in words", words::plan(text)?)))
         .or_else(|| Some(("a list of words", lists::plan(text)?)))
         .or_else(|| Some(("a script", shell::plan(text)?)))
 }

@@ -9,6 +9,24 @@ use super::builder::{Builder, NameMeaning};
 use super::syntax::{Comprehension, Expression, FunctionDefinition, ProgramArgument, Statement};
 use crate::foreign_plans::escaped;
 
+/// Methods of texts that give a text, which is true as a condition unless it is empty.
+const TEXT_METHODS: [&str; 14] = [
+    "strip",
+    "trim",
+    "lstrip",
+    "rstrip",
+    "trimStart",
+    "trimEnd",
+    "lower",
+    "upper",
+    "toLowerCase",
+    "toUpperCase",
+    "replace",
+    "replaceAll",
+    "title",
+    "capitalize",
+];
+
 /// Fields of answers that are texts.
 const TEXT_FIELDS: [&str; 9] = [
     "content", "text", "output", "stdout", "stderr", "body", "message", "status", "result",
@@ -263,6 +281,9 @@ impl Builder {
             }
             Expression::Call(function, _) if matches!(&**function, Expression::Name(name) if name == "len") => {
                 Some(format!("{} > 0", self.expression(expression)?))
+            }
+            Expression::Call(function, _) if matches!(&**function, Expression::Field(_, name) if TEXT_METHODS.contains(&&**name)) => {
+                Some(format!("{} != ''", self.expression(expression)?))
             }
             other => self.expression(other),
         }

@@ -1,6 +1,6 @@
 //! Guesses of arguments: beside the tool, in a text, or in a list.
 
-use planwright_core::{Code, Diagnostic, Place};
+use planwright_core::{Code, Diagnostic, Place, SourceText, Span, TextEdit};
 
 use super::words::{GROUPS, ITEM_NAMES, OUTPUT_NAMES, STEP, is_step_field};
 use super::{Guesses, field, has, is_for_people};
@@ -32,18 +32,26 @@ impl Guesses<'_> {
             kind: ItemKind::Object(loose.clone()),
             place,
         };
-        let written = written.to_value().to_json();
-        let written = quote(&written);
-        let written = written.trim_matches('`');
-        let help = if loose
+        let json = written.to_value().to_json();
+        let is_shown = json.len() <= MAX_SHOWN && !json.contains('`');
+        let cut = quote(&json);
+        let written = if is_shown {
+            &*json
+        } else {
+            cut.trim_matches('`')
+        };
+        if loose
             .iter()
             .any(|entry| is_for_people(&entry.key, &entry.item))
         {
-            "an argument stands in `args`, and what is for people in `note`".to_owned()
+            let help = "an argument stands in `args`, and what is for people in `note`";
+            self.unknown(first, help);
         } else {
-            format!("arguments stand in `args`: write `\"args\": {written}`")
-        };
-        self.unknown(first, &help);
+            let help = format!("arguments stand in `args`: write `\"args\": {written}`");
+            let edit = contiguous(self.source, &loose);
+            let edit = edit.map(|span| TextEdit::new(span, format!("\"args\": {json}")));
+            self.unknown_with(first, &help, edit.into_iter().collect());
+        }
         entries.push(field("args", ItemKind::Object(loose), place));
     }
 
@@ -119,6 +127,26 @@ const KNOWN: [&str; 16] = [
     "approval",
     "note",
 ];
+
+/// The maximum length of arguments in advice, in bytes.
+const MAX_SHOWN: usize = 1000;
+
+/// The bytes of the fields `entries` of JSON, if no other field or comment is between them.
+fn contiguous(source: &SourceText, entries: &[ItemEntry]) -> Option<Span> {
+    let mut found: Option<Span> = None;
+    for entry in entries {
+        let (start, end) = (entry.key_span.start, source.span(entry.item.place)?.end);
+        let written = source.text().get(start..end)?;
+        written.starts_with('"').then_some(())?;
+        if let Some(before) = found {
+            let between = source.text().get(before.end..start)?;
+            (between.trim() == ",").then_some(())?;
+        }
+        let first = found.map_or(start, |found| found.start);
+        found = Some(Span::from(first..end));
+    }
+    found
+}
 
 /// The arguments in a list of `{"name": …, "value": …}`; `None` if it has other items.
 fn named_arguments(items: &[Item]) -> Option<Vec<ItemEntry>> {

@@ -12,7 +12,7 @@ use super::words::{
     is_step_field, negates, normal,
 };
 use super::{Guesses, field, get, has};
-use crate::document::edits::{field_edits, json};
+use crate::document::edits::{field_edits, json, removal};
 use crate::document::{Item, ItemEntry, ItemKind, quote, with_article};
 use crate::native::keywords::{guessed_duration, read as read_duration, write as write_duration};
 
@@ -30,6 +30,91 @@ const NO_APPROVAL: [&str; 8] = [
     "not_required",
     "optional",
 ];
+
+/// The condition that is true if `condition` is not.
+fn opposite(condition: &str) -> String {
+    let condition = condition.trim();
+    let positive = condition.strip_prefix('!').map(str::trim).filter(|inside| {
+        let mut depth = 0_usize;
+        let mut quote = None;
+        // What follows the operand of `!` is not negated.
+        inside.chars().all(|sign| {
+            match (quote, sign) {
+                (Some(open), sign) => quote = Some(open).filter(|open| *open != sign),
+                (None, '\'' | '"') => quote = Some(sign),
+                (None, '(' | '[') => depth += 1,
+                (None, ')' | ']') => depth = depth.saturating_sub(1),
+                (None, _) => return depth > 0 || !" =<>&|?+*/%\\".contains(sign),
+            }
+            true
+        })
+    });
+    match positive {
+        Some(inside) => inside
+            .strip_prefix('(')
+            .and_then(|rest| rest.strip_suffix(')'))
+            .filter(|inside| !inside.contains(['(', ')']))
+            .unwrap_or(inside)
+            .to_owned(),
+        None => format!("!({condition})"),
+    }
+}
+
+/// The help for a pause between the rounds of a `repeat`.
+const NO_PAUSE: &str = "leave it out: a `repeat` has no pause, and a round begins as soon as the one before it has ended";
+
+/// Fields beside `repeat` that are the number of its rounds.
+const ROUND_LIMITS: [&str; 13] = [
+    "maxiterations",
+    "maxrounds",
+    "maxloops",
+    "maxtries",
+    "maxretries",
+    "retries",
+    "retrycount",
+    "numretries",
+    "maxattempts",
+    "attempts",
+    "tries",
+    "maxpolls",
+    "maxchecks",
+];
+
+/// Returns true for the number of rounds of a loop.
+fn counts_rounds(entry: &ItemEntry) -> bool {
+    ROUND_LIMITS.contains(&&*normal(&entry.key)) && matches!(entry.item.kind, ItemKind::Number(_))
+}
+
+/// Returns true if the field `key` is the pause between the rounds of a loop.
+fn is_pause(key: &str) -> bool {
+    let units = [
+        "milliseconds",
+        "millis",
+        "seconds",
+        "minutes",
+        "secs",
+        "sec",
+        "ms",
+    ];
+    let unit = units.iter().find_map(|unit| key.strip_suffix(unit));
+    matches!(
+        unit.unwrap_or(key),
+        "interval"
+            | "pollinterval"
+            | "pollinginterval"
+            | "retryinterval"
+            | "retrydelay"
+            | "checkinterval"
+            | "delay"
+            | "wait"
+            | "every"
+            | "pause"
+            | "sleep"
+            | "backoff"
+            | "waitbetween"
+            | "delaybetween"
+    )
+}
 
 /// Fields that say how an error is handled, inside of `on_error`.
 const HANDLERS: [&str; 9] = [
@@ -165,6 +250,7 @@ impl Guesses<'_> {
         self.times(entries);
         self.rounds(entries);
         self.repeat_fields(entries);
+        self.fields_of_rounds(entries);
     }
 
     /// Reports a known field whose value has another form.
@@ -245,26 +331,31 @@ impl Guesses<'_> {
             });
             let condition = inside.and_then(super::texts::expression_of);
             match (&*key, condition) {
-                ("while" | "condition" | "aslongas", Some(condition)) => {
-                    let until = format!("${{!({condition})}}");
-                    let help = format!("write `\"until\": \"{until}\"`");
-                    self.sink.push_at_key(&entry, diagnostic.help(help));
+                ("while" | "condition" | "aslongas", condition) if inside.is_some() => {
+                    // A condition in another language is reported for that.
+                    let condition = condition.unwrap_or_else(|| inside.unwrap_or_default().into());
+                    let until = format!("${{{}}}", opposite(&condition));
+                    let help = format!(
+                        "write `\"until\": \"{until}\"`, the opposite: the rounds end once it is true"
+                    );
+                    let edits = field_edits(self.source, &entry, "until", Some(json(&until)));
+                    self.sink
+                        .push_at_key(&entry, diagnostic.help(help).fixes(edits));
                     entry.key = "until".into();
                     entry.item.kind = ItemKind::Text(until.into());
                 }
                 (
                     "times" | "count" | "maxiterations" | "maxattempts" | "maxrounds" | "limit"
-                    | "maxtimes" | "attempts" | "maxtries",
+                    | "maxtimes" | "attempts" | "maxtries" | "maxretries" | "retries" | "maxloops"
+                    | "maxpolls",
                     _,
                 ) => {
                     let diagnostic = diagnostic.help("did you mean `max`?");
                     self.sink.push_at_key(&entry, diagnostic.rename("max"));
                     entry.key = "max".into();
                 }
-                ("interval" | "delay" | "wait" | "every" | "pause" | "sleep" | "backoff", _) => {
-                    let help =
-                        "leave it out: a round begins as soon as the one before it has ended";
-                    self.sink.push_at_key(&entry, diagnostic.help(help));
+                (pause, _) if is_pause(pause) => {
+                    self.sink.push_at_key(&entry, diagnostic.help(NO_PAUSE));
                     continue;
                 }
                 _ => {}
@@ -300,31 +391,32 @@ impl Guesses<'_> {
         };
         let entry = entries.remove(at);
         let condition = if is_while {
-            format!("!({condition})")
+            opposite(&condition)
         } else {
             condition
         };
-        let max = entries.iter().position(|entry| {
-            let words = [
-                "max_iterations",
-                "maxIterations",
-                "max_rounds",
-                "max_loops",
-                "max_tries",
-            ];
-            words.contains(&&*entry.key) && matches!(entry.item.kind, ItemKind::Number(_))
-        });
+        let max = entries.iter().position(counts_rounds);
         let max = max.map(|at| entries.remove(at));
         let written = max
             .as_ref()
             .map(|max| format!(", \"max\": {}", max.item.to_value().to_json()));
-        let help = format!(
-            "write `\"repeat\": {{\"until\": \"${{{condition}}}\"{}}}`",
-            written.unwrap_or_default()
-        );
-        self.unknown(&entry, &help);
+        let written = written.unwrap_or_default();
+        let until = json(&format!("${{{condition}}}"));
+        let repeat = format!("{{\"until\": {until}{written}}}");
+        let mut edits = field_edits(self.source, &entry, "repeat", Some(repeat));
         if let Some(max) = &max {
-            self.unknown(max, "write it as the `max` of `repeat`");
+            match removal(self.source, max) {
+                Some(removed) if !edits.is_empty() => edits.push(removed),
+                Some(_) | None => edits.clear(),
+            }
+        }
+        let help = format!("write `\"repeat\": {{\"until\": \"${{{condition}}}\"{written}}}`");
+        self.unknown_with(&entry, &help, edits);
+        if let Some(max) = &max {
+            self.unknown(
+                max,
+                "write it as the `max` of `repeat`, the number of rounds",
+            );
         }
         let place = entry.item.place;
         let mut fields = vec![field(
@@ -334,6 +426,59 @@ impl Guesses<'_> {
         )];
         fields.extend(max.map(|max| field("max", max.item.kind, max.item.place)));
         entries.push(field("repeat", ItemKind::Object(fields), place));
+    }
+
+    /// Reads the number of rounds and the pause between them beside `repeat`.
+    fn fields_of_rounds(&mut self, entries: &mut Vec<ItemEntry>) {
+        let Some(ItemKind::Object(fields)) = get(entries, "repeat").map(|item| &item.kind) else {
+            return;
+        };
+        let mut max = get(fields, "max").map(Item::to_value);
+        let repeat = get(entries, "repeat").and_then(|item| self.source.span(item.place));
+        let end = repeat.and_then(|span| {
+            let inside = self.source.text().get(span.start..span.end)?;
+            let inside = inside.strip_suffix('}')?.trim_end();
+            let is_plain = inside.starts_with('{') && inside.ends_with(['"', '}', ']']);
+            is_plain.then_some(span.start + inside.len())
+        });
+        let is_loose = may_have_loose_arguments(entries);
+        let mut read = None;
+        entries.retain(|entry| {
+            if counts_rounds(entry) {
+                let written = entry.item.to_value();
+                if max.is_some() {
+                    let help = "leave it out: the `max` of `repeat` is the number of rounds";
+                    let is_same = max.as_ref() == Some(&written);
+                    let edit = removal(self.source, entry).filter(|_| is_same);
+                    self.unknown_with(entry, help, edit.into_iter().collect());
+                } else {
+                    let help = format!(
+                        "write it as the `max` of `repeat`, the number of rounds: `\"max\": {}`",
+                        written.to_json()
+                    );
+                    let added = format!(", \"max\": {}", written.to_json());
+                    let added = end.map(|end| TextEdit::new(end..end, added));
+                    let removed = removal(self.source, entry);
+                    let edits = added.zip(removed).map(|(added, removed)| [added, removed]);
+                    self.unknown_with(entry, &help, edits.into_iter().flatten().collect());
+                    max = Some(written);
+                    read = Some(entry.item.clone());
+                }
+                return false;
+            }
+            let is_of_rounds =
+                !is_loose && !is_step_field(&entry.key) && is_pause(&normal(&entry.key));
+            if is_of_rounds {
+                self.unknown(entry, NO_PAUSE);
+            }
+            !is_of_rounds
+        });
+        if let Some(item) = read
+            && let Some(ItemKind::Object(fields)) =
+                super::get_mut(entries, "repeat").map(|repeat| &mut repeat.kind)
+        {
+            fields.push(field("max", item.kind, item.place));
+        }
     }
 
     /// Reads a loop whose call stands inside of it: `"for_each": {"in": …, "do": {"tool": …}}`.

@@ -8,6 +8,7 @@ use crate::check::passes::meant::{literal_advice, meant_text, near_choice, renam
 use crate::check::passes::positional::{
     ArgumentReceiver, fitting_fields, may_be_text, properties, text_advice, with_shape,
 };
+use crate::check::passes::references::step_number;
 use crate::check::reporter::Reporter;
 use crate::expression::parse_form;
 use crate::plan::{Node, NodeKind, TextPart};
@@ -198,6 +199,10 @@ impl ArgumentPass<'_> {
             NodeKind::Literal(_) => {}
             NodeKind::Reference(reference) => {
                 if self.report_items((receiver, wanted), reference, path, reporter) {
+                    return;
+                }
+                // The pass of the references reports it.
+                if step_number(self.resolved, reference).is_some() {
                     return;
                 }
                 let found = self.types.reference_type(reference, Some(self.index));

@@ -131,11 +131,21 @@ pub(super) fn step_advice(
     if let Some(here) = foreign_word(id) {
         return Some(format!("write `{here}`"));
     }
+    if let Some(number) = numbered_step(resolved, id) {
+        return Some(format!("the id of that step is the number: `{number}`"));
+    }
     reporter.advice(
         id,
         "steps",
         resolved.plan.steps.iter().map(|step| step.id.as_str()),
     )
+}
+
+/// The number that is the id of the step which `word` names, `1` of `step1`.
+pub(super) fn numbered_step<'w>(resolved: &ResolvedPlan<'_>, word: &'w str) -> Option<&'w str> {
+    let number = word.strip_prefix("step")?.trim_start_matches(['_', '-']);
+    let is_number = !number.is_empty() && number.bytes().all(|sign| sign.is_ascii_digit());
+    (is_number && resolved.ids.contains_key(&StepId::new(number))).then_some(number)
 }
 
 fn check_ids(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {

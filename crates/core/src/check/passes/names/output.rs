@@ -111,7 +111,12 @@ fn written_output(
         if is_taken(&key) {
             return None;
         }
-        fields.push((key, Value::text(format!("${{{read}}}"))));
+        // In a list, a step that is skipped has no part; in an object, it would take away the others.
+        let id = read.split(['.', '[']).next().unwrap_or_default();
+        let step = resolved.ids.get(id).and_then(|at| resolved.step(*at));
+        let may_be_skipped = names.len() > 1 && step.is_some_and(|step| step.when.is_some());
+        let default = if may_be_skipped { " ?? null" } else { "" };
+        fields.push((key, Value::text(format!("${{{read}{default}}}"))));
     }
     let fields = fields
         .into_iter()

@@ -7,7 +7,9 @@ use super::super::meant::{
     HOLDERS, OUTPUT_FIELDS, ROOTS, field_in_text_advice, is_item_part, items_advice,
     position_advice, replaced, synonym,
 };
+use super::super::names::numbered_step;
 use super::super::positional::text_advice;
+use super::literals::step_path;
 use super::{ReadPass, describe_failure};
 use crate::check::reporter::Reporter;
 use crate::check::type_inference::ReadTarget;
@@ -150,6 +152,18 @@ impl ReadPass<'_> {
         })
     }
 
+    /// The hint for `step1`, if the steps have numbers as ids.
+    pub(super) fn numbered_advice(&self, word: &str) -> Option<String> {
+        let number = numbered_step(self.resolved, word)?;
+        self.usage.reference.as_read()?;
+        let path = match self.read.path.split_first() {
+            Some((Segment::Key(field), rest)) if OUTPUT_FIELDS.contains(&&**field) => rest,
+            _ => &self.read.path,
+        };
+        let path = print_path(path);
+        Some(format!("write `${{steps['{number}']{path}}}`"))
+    }
+
     /// The hint for a field between the step and its output, such as other systems use.
     pub(super) fn output_advice(&self, path: &[Segment], matched: usize) -> Option<String> {
         let (Segment::Key(word), rest) = path.split_first()? else {
@@ -196,8 +210,8 @@ impl ReadPass<'_> {
             ));
         }
         OUTPUT_FIELDS.contains(&&**word).then(|| {
-            let path = print_path(rest);
-            format!("the name of a step is its output: write `${{{id}{path}}}`")
+            let (step, path) = (step_path(id.as_str()), print_path(rest));
+            format!("the name of a step is its output: write `${{{step}{path}}}`")
         })
     }
 

@@ -2,11 +2,14 @@
 
 mod advice;
 mod comparisons;
+mod literals;
 
 use std::borrow::Cow;
 use std::fmt;
 
 use self::comparisons::with_meant;
+pub(super) use self::literals::step_number;
+use self::literals::{joined_list, number_of_step, reference_in_text, step_path, text_condition};
 use super::meant::{
     OUTPUT_FIELDS, any_item_advice, chain_advice, default_advice, shell_advice, time_advice,
 };
@@ -43,6 +46,8 @@ pub(in crate::check) fn check<'a>(
         Form::First(alternatives) => alternatives.len(),
         Form::All(_) => 1,
     };
+    number_of_step(resolved, usage, reporter);
+    reference_in_text(resolved, usage, reporter);
     usage.reference.each_read(&mut |read| {
         let pass = ReadPass {
             resolved,
@@ -96,6 +101,7 @@ impl ReadPass<'_> {
                 .or_else(|| time_advice(&self.text()))
                 .or_else(|| self.root_advice(id.as_str()))
                 .or_else(|| self.input_advice(id.as_str()))
+                .or_else(|| self.numbered_advice(id.as_str()))
                 .or_else(|| self.neighbour_advice(id.as_str()))
                 .or_else(|| {
                     let step = self.usage.step;
@@ -154,6 +160,7 @@ impl ReadPass<'_> {
         if !self.has_fallback {
             seen::check(self.resolved, (&self.usage, *on), self.read, reporter);
             order::check_read(self.resolved, (&self.usage, *on), self.read, reporter);
+            order::check_output_read(self.resolved, (&self.usage, *on), self.read, reporter);
         }
     }
 
@@ -356,7 +363,8 @@ impl ReadPass<'_> {
         );
         let place = self.usage.reference.place;
         let diagnostic = reporter.warning(Code::UnlistedPath, place, message);
-        let help = format!("the name of a step is its output: write `${{{id}{rest}}}`");
+        let path = step_path(id.as_str());
+        let help = format!("the name of a step is its output: write `${{{path}{rest}}}`");
         reporter.push(diagnostic.help(help));
     }
 
@@ -557,6 +565,7 @@ fn report(problem: TypeError, meant: &str, usage: &ReferenceUse<'_>, reporter: &
     let is_list = diagnostic.message.contains("cannot combine a list");
     let problem_help = problem.help.as_deref().unwrap_or_default();
     let is_truth = diagnostic.message.contains("`?` needs true or false");
+    let is_join = diagnostic.message.contains("`join` does not work on");
     let has_size = problem_help.contains("`size(…)` counts");
     diagnostic.help = default_advice(&text)
         .filter(|_| is_default)
@@ -564,6 +573,7 @@ fn report(problem: TypeError, meant: &str, usage: &ReferenceUse<'_>, reporter: &
         .or_else(|| any_item_advice(&text).filter(|_| is_list))
         .or_else(|| size_of_computed(&text).filter(|_| has_size))
         .or_else(|| truth_of_value(&text).filter(|_| is_truth))
+        .or_else(|| joined_list(&text).filter(|_| is_join))
         .or(diagnostic.help)
         .or(problem.help);
     reporter.push(diagnostic);
@@ -618,15 +628,18 @@ fn check_condition(
     let message = format!("`{field}` needs true or false, but {written}");
     let mut diagnostic = reporter.error(Code::WrongReferenceType, condition.place, message);
     let is_number = matches!(found, Type::Number | Type::Integer);
+    let is_text = Type::Text.accepts(&found) == Compatibility::Yes;
     if let NodeKind::Reference(reference) = &condition.kind
-        && (is_number || matches!(found, Type::List(_)))
+        && (is_number || is_text || matches!(found, Type::List(_)))
     {
         let text = reference.shown();
         if let Some(path) = text
             .strip_prefix("${")
             .and_then(|text| text.strip_suffix('}'))
         {
-            diagnostic.help = Some(if is_number {
+            diagnostic.help = Some(if is_text {
+                text_condition(path)
+            } else if is_number {
                 format!("compare it: `${{{path} > 0}}` or `${{{path} != 0}}`")
             } else {
                 format!("write `${{size({path}) > 0}}`")

@@ -110,7 +110,9 @@ fn conditions() {
     );
     check(
         r#""when": "${t.name}""#,
-        &["PW0504: `when` needs true or false, but `${t.name}` gives text"],
+        &[
+            "PW0504: `when` needs true or false, but `${t.name}` gives text (compare it: `${t.name != ''}` is true if the text is not empty)",
+        ],
     );
     check(
         r#""when": "is ${t.name}""#,

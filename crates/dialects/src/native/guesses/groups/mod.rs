@@ -13,7 +13,8 @@ use planwright_core::{Code, Diagnostic, Place, SourceText, TextEdit};
 use super::names::Names;
 use super::texts::{UsedIds, bare_name, expression_of, without_markers};
 use super::words::{
-    GROUPS, ITEM_NAMES, STEP, Synonyms, are_steps, has_branches, is_branch, is_switch, negates,
+    FOR_EACH, GROUPS, ITEM_NAMES, STEP, Synonyms, are_steps, has_branches, is_branch, is_switch,
+    negates,
 };
 use super::{Guesses, field, get, has, is_for_people};
 use crate::document::{Item, ItemEntry, ItemKind, quote};
@@ -34,6 +35,7 @@ impl Guesses<'_> {
         let mut used: UsedIds = self.ids.iter().map(ToString::to_string).collect();
         for mut item in std::mem::take(items) {
             hoist_branches(&mut item);
+            hoist_loop(&mut item);
             if let Some(found) = control::control(&item, &self.ids, &mut used) {
                 self.replace_control(&item, found, &mut controls, items);
                 continue;
@@ -536,6 +538,38 @@ fn hoist_branches(item: &mut Item) {
     if let ItemKind::Object(inner) = entry.item.kind {
         entries.extend(inner);
     }
+}
+
+/// Moves the parts of a loop that holds its list and its steps, `"for_each": {"items": …, "steps": […]}`, beside its list.
+fn hoist_loop(item: &mut Item) {
+    let ItemKind::Object(entries) = &mut item.kind else {
+        return;
+    };
+    let lists = FOR_EACH.iter().find(|group| group.field == "items");
+    let lists = lists.map_or(&[][..], |group| group.words);
+    let is_list = |entry: &ItemEntry| &*entry.key == "items" || lists.contains(&&*entry.key);
+    let is_group = |entry: &ItemEntry| {
+        let is_list = entry.item.as_list().is_some() && are_steps(&entry.item);
+        GROUPS.contains(&&*entry.key) && is_list
+    };
+    let holds_steps = |entry: &&mut ItemEntry| {
+        let inner = entry.item.as_object().unwrap_or_default();
+        meaning_of(entry) == Some("for_each")
+            && inner.iter().any(is_group)
+            && inner.iter().any(is_list)
+    };
+    let Some(over) = entries.iter_mut().find(holds_steps) else {
+        return;
+    };
+    let ItemKind::Object(inner) = &mut over.item.kind else {
+        return;
+    };
+    let mut inner = std::mem::take(inner);
+    let Some(at) = inner.iter().position(is_list) else {
+        return;
+    };
+    over.item = inner.remove(at).item;
+    entries.extend(inner);
 }
 
 /// `steps`, each after the one before it; `None` if one to wait for has no id, or is a group.
