@@ -5,7 +5,7 @@ use std::sync::Arc;
 use planwright_core::plan::RETRY_FIELDS;
 use planwright_core::{Code, Diagnostic, Place, TextEdit};
 
-use super::groups::{condition_of, group_of, has_alternative, is_control};
+use super::groups::{condition_of, group_of, has_alternative, hoist_loop, is_control};
 use super::names::Names;
 use super::texts::{
     UsedIds, bare_name, expression_of, path_of, with_input_roots, without_output_fields,
@@ -25,6 +25,7 @@ impl Guesses<'_> {
         if items.iter().any(has_alternative) {
             self.alternatives(items);
         }
+        items.iter_mut().for_each(hoist_loop);
         if items
             .iter()
             .any(|item| group_of(item).is_some() || is_control(item))

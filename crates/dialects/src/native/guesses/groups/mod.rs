@@ -35,7 +35,6 @@ impl Guesses<'_> {
         let mut used: UsedIds = self.ids.iter().map(ToString::to_string).collect();
         for mut item in std::mem::take(items) {
             hoist_branches(&mut item);
-            hoist_loop(&mut item);
             if let Some(found) = control::control(&item, &self.ids, &mut used) {
                 self.replace_control(&item, found, &mut controls, items);
                 continue;
@@ -541,7 +540,7 @@ fn hoist_branches(item: &mut Item) {
 }
 
 /// Moves the parts of a loop that holds its list and its steps, `"for_each": {"items": …, "steps": […]}`, beside its list.
-fn hoist_loop(item: &mut Item) {
+pub(super) fn hoist_loop(item: &mut Item) {
     let ItemKind::Object(entries) = &mut item.kind else {
         return;
     };
@@ -549,14 +548,15 @@ fn hoist_loop(item: &mut Item) {
     let lists = lists.map_or(&[][..], |group| group.words);
     let is_list = |entry: &ItemEntry| &*entry.key == "items" || lists.contains(&&*entry.key);
     let is_group = |entry: &ItemEntry| {
-        let is_list = entry.item.as_list().is_some() && are_steps(&entry.item);
-        GROUPS.contains(&&*entry.key) && is_list
+        // A single call stands in the step itself.
+        let is_list = entry.item.as_list().is_some_and(|steps| steps.len() > 1);
+        GROUPS.contains(&&*entry.key) && is_list && are_steps(&entry.item)
     };
     let holds_steps = |entry: &&mut ItemEntry| {
         let inner = entry.item.as_object().unwrap_or_default();
-        meaning_of(entry) == Some("for_each")
-            && inner.iter().any(is_group)
+        inner.iter().any(is_group)
             && inner.iter().any(is_list)
+            && meaning_of(entry) == Some("for_each")
     };
     let Some(over) = entries.iter_mut().find(holds_steps) else {
         return;
