@@ -96,6 +96,7 @@ fn read_tree(document: Document) -> (Option<Document>, Diagnostics) {
         is_in_block: false,
         foreign: Vec::new(),
         ids: None,
+        last_value: None,
     };
     reader.read(document.limits.diagnostics);
     let root = reader.finish();
@@ -126,7 +127,21 @@ struct StatementReader<'a> {
     foreign: Vec<(Range<usize>, String)>,
     /// The ids of all steps, once a call without an id needs another one.
     ids: Option<UsedIds>,
+    /// The last step, if it only computes a value: its id, and the start of a value that stands alone behind it.
+    last_value: Option<(Range<usize>, Option<usize>)>,
 }
+
+/// The names by which programs call what they return.
+const RESULT_NAMES: [&str; 8] = [
+    "output",
+    "outputs",
+    "result",
+    "results",
+    "answer",
+    "final",
+    "final_answer",
+    "final_output",
+];
 
 impl StatementReader<'_> {
     fn read(&mut self, max_diagnostics: usize) {
@@ -183,6 +198,7 @@ impl StatementReader<'_> {
     /// Returns the tree that the same plan in JSON would have; `None` if no line has a meaning.
     fn finish(mut self) -> Option<Item> {
         self.report_foreign();
+        self.warn_of_last_value();
         if let Some((note, at)) = self.values.note() {
             let end = self.text.ceil_char_boundary(at + 1);
             self.context.report(at..end, note);
@@ -205,6 +221,41 @@ impl StatementReader<'_> {
             kind: ItemKind::Object(entries),
             place: self.root,
         })
+    }
+
+    /// Warns of a last value with the name of a result that nothing reads: the plan would return the outputs of all steps, and it as one of them.
+    fn warn_of_last_value(&mut self) {
+        let Some((id, value)) = self.last_value.take() else {
+            return;
+        };
+        let name = &self.text[id.clone()];
+        if self.output.is_some() || !RESULT_NAMES.contains(&name) {
+            return;
+        }
+        let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+        let bytes = self.text.as_bytes();
+        let words = self.text.match_indices(name).filter(|(at, _)| {
+            let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+            let after = bytes.get(at + name.len());
+            !before.is_some_and(is_name) && !after.is_some_and(is_name)
+        });
+        if words.count() > 1 {
+            return;
+        }
+        let message = format!(
+            "{} is a step, and the plan returns the outputs of all steps",
+            quote(name)
+        );
+        let diagnostic = Diagnostic::warning(Code::MalformedReference, message);
+        let diagnostic = match value {
+            Some(value) => {
+                let help = "write `return` and the value, to return it alone";
+                let edit = TextEdit::new(id.start..value, "return ".to_owned());
+                diagnostic.help(help).fixes([edit])
+            }
+            None => diagnostic.help("write `return` and the `value`, to return it alone"),
+        };
+        self.context.report(id, diagnostic);
     }
 
     /// Reports all steps in the syntax of other languages, in one diagnostic.
@@ -319,6 +370,11 @@ impl StatementReader<'_> {
             return;
         }
         let text: Arc<str> = name_at(self.text, id.clone()).into();
+        self.last_value = match &head.body {
+            StepBody::Reference(at) if !head.is_foreign => Some((id.clone(), Some(base + at))),
+            StepBody::Object(_) if !head.is_foreign => Some((id.clone(), None)),
+            StepBody::Object(_) | StepBody::Reference(_) | StepBody::CallFields(..) => None,
+        };
         let id = self.context.part(place, "id", id);
         let mut entries = vec![entry("id", ItemKind::Text(text), id)];
         let options = match &head.body {
@@ -341,6 +397,8 @@ impl StatementReader<'_> {
             }
         };
         join(&mut entries, options, "the step", self.context.sink);
+        let has_value = entries.iter().any(|entry| &*entry.key == "value");
+        self.last_value = self.last_value.take().filter(|_| has_value);
         self.steps.push(Item {
             kind: ItemKind::Object(entries),
             place,
