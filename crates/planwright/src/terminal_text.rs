@@ -14,6 +14,17 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
     })
 }
 
+/// Returns `text` on one line as [`one_line`] does, but with line breaks and tabs as their escapes, `\n` and `\t`: what a person copies from a
+/// message keeps its meaning.
+pub fn escaped_line(text: &str) -> Cow<'_, str> {
+    cleaned(text.trim_end(), |character| match character {
+        '\n' => Some("\\n"),
+        '\r' => Some("\\r"),
+        '\t' => Some("\\t"),
+        _ => None,
+    })
+}
+
 /// Returns `text` without characters that control a terminal. Line breaks stay, and tabs become four spaces.
 pub fn lines(text: &str) -> Cow<'_, str> {
     cleaned(text, |character| match character {

@@ -177,7 +177,7 @@ fn compact_line(diagnostic: &Diagnostic, steps: &Steps) -> String {
         let _ = write!(line, " at {}", one_line(&diagnostic.pointer));
     }
     if let Some(help) = &diagnostic.help {
-        let _ = write!(line, " ({})", one_line(help));
+        let _ = write!(line, " ({})", terminal_text::escaped_line(help));
     }
     line.push('\n');
     for hop in diagnostic.path.iter() {
@@ -377,7 +377,7 @@ impl miette::Diagnostic for Report<'_> {
             text.push_str(&one_line(&hop.text));
             text.push('\n');
         }
-        text.push_str(&one_line(help));
+        text.push_str(&terminal_text::escaped_line(help));
         Some(Box::new(text))
     }
 

@@ -263,7 +263,7 @@ mod reviewed {
         assert!(!shown.contains("Bought."), "{shown}");
         fixture.write("plan.json", &buy(1));
         let line = "run plan.json --approve plan --simulate tools.json";
-        let question = "run this plan, with all its calls? [y]es, [n]o:";
+        let question = "run this plan, with all its calls? [y]es, [n]o, [?]:";
         let shown = screen(fixture.path(), line, &[(question, "\u{3}")]);
         assert!(
             shown.contains("the plan was not approved; nothing was called"),

@@ -114,7 +114,12 @@ impl Guesses<'_> {
             } else {
                 quote(&shown)
             };
-            let rest = if item_tool(entries) == fallback.get("tool").and_then(Item::as_text) {
+            // An object in place of the answer has its fields.
+            let is_object = fallback
+                .get("value")
+                .is_some_and(|value| value.as_object().is_some());
+            let is_same_tool = item_tool(entries) == fallback.get("tool").and_then(Item::as_text);
+            let rest = if is_object || is_same_tool {
                 Rest::OfBoth
             } else {
                 Rest::OfFirst

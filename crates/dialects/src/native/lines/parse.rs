@@ -127,8 +127,8 @@ struct StatementReader<'a> {
     foreign: Vec<(Range<usize>, String)>,
     /// The ids of all steps, once a call without an id needs another one.
     ids: Option<UsedIds>,
-    /// The last step, if it only computes a value: its id, and the start of a value that stands alone behind it.
-    last_value: Option<(Range<usize>, Option<usize>)>,
+    /// The last step, if it only computes a value: its id, and whether the value stands alone behind it.
+    last_value: Option<(Range<usize>, bool)>,
 }
 
 /// The names by which programs call what they return.
@@ -225,7 +225,7 @@ impl StatementReader<'_> {
 
     /// Warns of a last value with the name of a result that nothing reads: the plan would return the outputs of all steps, and it as one of them.
     fn warn_of_last_value(&mut self) {
-        let Some((id, value)) = self.last_value.take() else {
+        let Some((id, is_bare)) = self.last_value.take() else {
             return;
         };
         let name = &self.text[id.clone()];
@@ -247,14 +247,13 @@ impl StatementReader<'_> {
             quote(name)
         );
         let diagnostic = Diagnostic::warning(Code::MalformedReference, message);
-        let diagnostic = match value {
-            Some(value) => {
-                let help = "write `return` and the value, to return it alone";
-                let edit = TextEdit::new(id.start..value, "return ".to_owned());
-                diagnostic.help(help).fixes([edit])
-            }
-            None => diagnostic.help("write `return` and the `value`, to return it alone"),
+        // No fix: the plan would return something else.
+        let help = if is_bare {
+            "write `return` and the value, to return it alone"
+        } else {
+            "write `return` and the `value`, to return it alone"
         };
+        let diagnostic = diagnostic.help(help);
         self.context.report(id, diagnostic);
     }
 
@@ -371,8 +370,8 @@ impl StatementReader<'_> {
         }
         let text: Arc<str> = name_at(self.text, id.clone()).into();
         self.last_value = match &head.body {
-            StepBody::Reference(at) if !head.is_foreign => Some((id.clone(), Some(base + at))),
-            StepBody::Object(_) if !head.is_foreign => Some((id.clone(), None)),
+            StepBody::Reference(_) if !head.is_foreign => Some((id.clone(), true)),
+            StepBody::Object(_) if !head.is_foreign => Some((id.clone(), false)),
             StepBody::Object(_) | StepBody::Reference(_) | StepBody::CallFields(..) => None,
         };
         let id = self.context.part(place, "id", id);
