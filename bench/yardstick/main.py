@@ -275,11 +275,16 @@ class Bench:
                     try:
                         with Watch() as watch:
                             outcome = way.run(server, task, way.scripts(task), timed=True)
-                    except ConnectionError as error:
-                        # Cloudflare's local runtime has dropped a connection once in some thousand requests.
-                        if not tries_left:
+                    except OSError as error:
+                        # Cloudflare's local runtime has ended by itself once in some thousand runs.
+                        if not tries_left or not isinstance(way, ways.Codemode):
                             raise
                         print(f"{name} {task.name}: again after {error}", file=sys.stderr, flush=True)
+                        way.stop()
+                        way.start()
+                        # The figures are those of processes that have done a run before.
+                        server.post("/reset", delay=delay)
+                        way.run(server, task, way.scripts(task))
                         continue
                     if watch.late < LATE:
                         break

@@ -82,7 +82,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
             "crates/mcp/src/transport/http/",
             "crates/planner/src/model/providers/",
             "crates/planwright/src/telemetry/",
-            "crates/postgres/src/server.rs",
+            "crates/postgres/src/tls.rs",
             "crates/restate/src/client.rs",
             "crates/serve/src/access/issuer.rs",
         ],

@@ -186,7 +186,7 @@ async fn servers(arguments: &DoctorArguments) -> Vec<PartState> {
     states
 }
 
-/// Names the tools without a description, of which a model knows no more than the name.
+/// Names the tools without a description: a model knows no more of them than their names.
 fn undescribed(tools: &[Tool]) -> String {
     let is_bare = |tool: &&Tool| {
         let description = tool.description.as_deref();

@@ -11,7 +11,6 @@ mod format;
 mod instance;
 mod lookup;
 mod secret;
-mod slots;
 mod template;
 mod type_reader;
 mod types;
@@ -19,9 +18,8 @@ mod violation;
 
 pub(crate) use display::shown;
 pub use document::Schema;
-pub use lookup::{KnownFields, PathLookup};
+pub use lookup::{KnownFields, PathLookup, fillable, fillable_part};
 pub use secret::{PartPath, declares_secrets, is_secret, part_at, replace_parts, secret_parts};
-pub use slots::{fillable, fillable_part};
 pub(crate) use template::TemplateValue;
 pub(crate) use type_reader::resolve_pointer;
 pub use types::{Additional, Compatibility, ListType, ObjectType, Property, Type};

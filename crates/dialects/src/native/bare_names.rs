@@ -98,7 +98,7 @@ fn mentions(step: &Item, id: &str) -> bool {
 fn refers(item: &Item, id: &str) -> bool {
     let mut is_found = false;
     each_text(item, &mut |_, text| {
-        is_found |= text.contains("${") && text.contains(id)
+        is_found |= text.contains("${") && text.contains(id);
     });
     is_found
 }

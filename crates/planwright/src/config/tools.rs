@@ -369,7 +369,7 @@ impl ToolRules {
         tool.undo = undo.map(|rule| {
             Arc::new(ConfiguredUndo {
                 undo: Arc::clone(&rule.call.undo),
-                set_in: place_of(Some(&rule.set_in)).into(),
+                set_in: place_of(Some(&rule.set_in)),
             })
         });
         let idempotent = covers(&self.idempotent, tool);

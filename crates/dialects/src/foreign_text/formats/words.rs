@@ -68,7 +68,7 @@ fn words(call: &str) -> Option<Vec<&str>> {
             Some('"') if sign == '\\' => is_escaped = true,
             Some(open) => quote = Some(open).filter(|open| *open != sign),
             None if sign.is_whitespace() => {
-                found.extend(start.take().and_then(|start| call.get(start..at)))
+                found.extend(start.take().and_then(|start| call.get(start..at)));
             }
             None => {
                 start = start.or(Some(at));

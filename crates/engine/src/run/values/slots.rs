@@ -130,10 +130,8 @@ impl Slots {
     pub(crate) fn after_write(&self, path: &SlotPath, method: Method, value: &Value) -> Value {
         let mut all = self.all(path.kind);
         apply(&mut all, &path.keys, method, value);
-        let keys = path.keys.iter();
-        let written = keys.fold(Some(&all), |found, key| {
-            found.and_then(|found| found.get(key))
-        });
+        let mut keys = path.keys.iter();
+        let written = keys.try_fold(&all, |found, key| found.get(key));
         written.cloned().unwrap_or_default()
     }
 
