@@ -208,6 +208,19 @@ fn process(plan: &CheckedPlan, entries: &mut Vec<Entry>, drain_before: usize) ->
     }
 }
 
+/// The settings with which each process of the run began.
+pub(crate) fn header(plan: &CheckedPlan) -> ReplayHeader {
+    ReplayHeader {
+        plan: plan.clone(),
+        options: RunOptions::default(),
+        choices: Vec::new(),
+        forgotten: Vec::new(),
+        idle: Some(Duration::ZERO),
+        revokes_consent: false,
+        extensions: VecDeque::new(),
+    }
+}
+
 /// The outcome of each step and part, one line each.
 pub(crate) fn outcomes(steps: &[StepSummary]) -> Vec<String> {
     let mut lines = Vec::new();
@@ -254,17 +267,7 @@ fn a_drained_run_leaves_nothing_unknown_and_gives_the_same_outcome_once_resumed(
         let mut expected = whole.answered.clone();
         expected.sort();
         assert_eq!(answered, expected, "each call happens once");
-        let opened = |_: &PlanDigest, _: &Value| {
-            Ok::<_, Infallible>(ReplayHeader {
-                plan: plan.clone(),
-                options: RunOptions::default(),
-                choices: Vec::new(),
-                forgotten: Vec::new(),
-                idle: Some(Duration::ZERO),
-                revokes_consent: false,
-                extensions: VecDeque::new(),
-            })
-        };
+        let opened = |_: &PlanDigest, _: &Value| Ok::<_, Infallible>(header(&plan));
         let replayed = replay(&"run".parse().unwrap(), &entries, opened);
         let replayed = replayed.unwrap_or_else(|error| panic!("{error:#?}\n{entries:#?}"));
         assert_eq!(replayed.processes, 2);

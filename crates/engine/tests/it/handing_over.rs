@@ -1,6 +1,5 @@
 //! Runs that are handed over: calls in flight end, nothing new starts, the journal has no end, and another process gives the same outcome.
 
-use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -10,12 +9,10 @@ use planwright_core::check::CheckedPlan;
 use planwright_core::{PlanDigest, Value};
 use planwright_engine::backend::{Backends, ToolCall, ToolError, ToolOutput};
 use planwright_engine::journal::{MemoryJournal, Record};
-use planwright_engine::run::{History, ReplayHeader, replay};
-use planwright_engine::{
-    Engine, RunOptions, RunStatus, RunSummary, SpawnRequest, StepStatus, ToolBackend,
-};
+use planwright_engine::run::{History, replay};
+use planwright_engine::{Engine, RunStatus, RunSummary, SpawnRequest, StepStatus, ToolBackend};
 
-use crate::draining::{answer, mixed, outcomes};
+use crate::draining::{answer, header, mixed, outcomes};
 
 /// The time that a call takes.
 const CALL: Duration = Duration::from_millis(10);
@@ -121,17 +118,7 @@ async fn a_run_that_is_handed_over_at_any_time_gives_the_same_outcome_in_another
             whole_server.sorted(),
             "each call happens once"
         );
-        let opened = |_: &PlanDigest, _: &Value| {
-            Ok::<_, Infallible>(ReplayHeader {
-                plan: plan.clone(),
-                options: RunOptions::default(),
-                choices: Vec::new(),
-                forgotten: Vec::new(),
-                idle: Some(Duration::ZERO),
-                revokes_consent: false,
-                extensions: VecDeque::new(),
-            })
-        };
+        let opened = |_: &PlanDigest, _: &Value| Ok::<_, Infallible>(header(&plan));
         let replayed = replay(&"r".parse().unwrap(), &journal.entries(), opened);
         let replayed = replayed.unwrap_or_else(|error| panic!("after {after:?}: {error:#?}"));
         assert_eq!(replayed.processes, 2);
