@@ -163,8 +163,9 @@ function setQuestions(questions) {
   document.title = open.length ? `(${open.length}) Planwright` : 'Planwright';
 }
 
+/** Reads the calls that wait for a decision again. Returns a promise that ends with the response, also if it is an error. */
 function refreshInbox() {
-  source.inbox().then(
+  return source.inbox().then(
     ({ questions }) => setQuestions(questions),
     (error) => live.set(error.status === 401 ? { denied: true } : { inboxError: error }),
   );

@@ -22,7 +22,11 @@ function InboxScreen({ parameters }) {
   const [refusal, setRefusal] = useState(null);
   // The call that was decided last, here.
   const [mine, setMine] = useState(null);
-  useEffect(refreshInbox, []);
+  // The list may be older than the screen: a call that was decided meanwhile would be selected, and be gone with the response.
+  const [isFresh, setFresh] = useState(false);
+  useEffect(() => {
+    refreshInbox().then(() => setFresh(true));
+  }, []);
   // The banner says that the connection is lost, and since when the calls may be old.
   const error = refusal ?? (isInboxRead && connection.state === 'lost' ? null : inboxError);
   const wanted = text.trim().toLowerCase();
@@ -47,8 +51,8 @@ function InboxScreen({ parameters }) {
   // A wide window always shows a call, a narrow one the list or a call.
   const isWide = innerWidth > NARROW;
   useLayoutEffect(() => {
-    if (!at && next && (run ? next.run === run : isWide)) select(next);
-  }, [run, at, next]);
+    if (isFresh && !at && next && (run ? next.run === run : isWide)) select(next);
+  }, [isFresh, run, at, next]);
   const onDecided = (message, done) => {
     setSaid(message);
     setRefusal(null);
@@ -57,7 +61,7 @@ function InboxScreen({ parameters }) {
     refreshInbox();
   };
   const decision = decided.find((other) => other.run === run && other.at === at)?.decision;
-  const end = isInboxRead && run && !isOpen && html`<${Ended} key=${`${run} ${at}`} isMine=${isMine} onNext=${next && (() => { select(next); focusDetails(); })}>${isMine ? said
+  const end = isFresh && isInboxRead && run && !isOpen && html`<${Ended} key=${`${run} ${at}`} isMine=${isMine} onNext=${next && (() => { select(next); focusDetails(); })}>${isMine ? said
     : !at ? 'No call of this run waits for a decision.'
       : DECISIONS[decision] ? `Decided elsewhere: ${DECISIONS[decision]}.` : 'This call no longer waits for a decision.'}<//>`;
   const row = (index) => {

@@ -146,6 +146,11 @@ impl Driver {
                 .journal
                 .as_ref()
                 .is_some_and(JournalGate::has_pending_questions);
+            // They are asked together, once the run has nothing to compute: a person decides about all items of a loop, not about those that
+            // came first.
+            if !has_pending_questions {
+                self.questions.begin();
+            }
             if self.run.waits_for_people() && !self.questions.any_open() && !has_pending_questions {
                 break;
             }
@@ -312,7 +317,7 @@ impl Driver {
 
     fn ask(&mut self, task: TaskId, request: ApprovalRequest) {
         self.questions
-            .ask(task, Arc::clone(&self.approver), request);
+            .add(task, Arc::clone(&self.approver), request);
     }
 
     fn now(&self) -> Duration {

@@ -269,9 +269,14 @@ impl InFlightCalls {
     }
 }
 
+/// A decision about a task, or the withdrawal of its question.
+type FutureDecision = BoxFuture<'static, (TaskId, Result<Decision, Aborted>)>;
+
 /// The open questions of a run.
 pub(crate) struct OpenQuestions {
-    decisions: FuturesUnordered<BoxFuture<'static, (TaskId, Result<Decision, Aborted>)>>,
+    decisions: FuturesUnordered<FutureDecision>,
+    /// The questions that no approver has seen yet.
+    new: Vec<FutureDecision>,
     /// The handle of each open question, and the time when it was asked.
     handles: HashMap<TaskId, (AbortHandle, Instant), Hashing>,
     /// The closed questions: the task, the start and the end.
@@ -284,13 +289,15 @@ impl OpenQuestions {
     pub(crate) fn new(question_closed: Arc<Notify>) -> Self {
         Self {
             decisions: FuturesUnordered::new(),
+            new: Vec::new(),
             handles: HashMap::default(),
             closed: Vec::new(),
             question_closed,
         }
     }
 
-    pub(crate) fn ask(
+    /// Adds a question, which the approver sees with the next [`begin`](Self::begin).
+    pub(crate) fn add(
         &mut self,
         task: TaskId,
         approver: Arc<dyn Approver>,
@@ -299,9 +306,14 @@ impl OpenQuestions {
         // A future that is already in the set can only be withdrawn by aborting it.
         let (handle, registration) = AbortHandle::new_pair();
         let decision = Abortable::new(request_decision(approver, request), registration);
-        self.decisions
+        self.new
             .push(decision.map(move |decided| (task, decided)).boxed());
         self.handles.insert(task, (handle, Instant::now()));
+    }
+
+    /// Asks all new questions together, so that a person can decide about several of them at once.
+    pub(crate) fn begin(&mut self) {
+        self.decisions.extend(self.new.drain(..));
     }
 
     /// Withdraws a question, if there is one. It is removed when the next decision is awaited.
