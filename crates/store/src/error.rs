@@ -162,8 +162,24 @@ pub enum FileProblem {
     ReadOnly,
     /// Other processes locked the file for too long.
     Busy,
+    /// The server of the database cannot be reached now.
+    Unreachable(String),
     /// Another operating system or SQLite error.
     Failed(String),
+}
+
+impl StoreError {
+    /// Returns true if the database cannot be reached now, so that a later attempt may succeed.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        matches!(
+            self,
+            Self::File {
+                trouble: FileProblem::Unreachable(_),
+                ..
+            }
+        )
+    }
 }
 
 impl fmt::Display for FileProblem {
@@ -183,7 +199,9 @@ impl fmt::Display for FileProblem {
             Self::Gone => f.write_str("was removed or replaced while it was in use"),
             Self::ReadOnly => f.write_str("cannot be written to"),
             Self::Busy => f.write_str("is in use by another process"),
-            Self::Failed(reason) => write!(f, "cannot be used: {reason}"),
+            Self::Unreachable(reason) | Self::Failed(reason) => {
+                write!(f, "cannot be used: {reason}")
+            }
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::database::{
 };
 use crate::error::StoreError;
 use crate::file::SqliteDatabase;
-use crate::learned::LearnedQueue;
+use crate::learned::{LearnedQueue, RecentDurations};
 use crate::writer::StoreWriter;
 
 /// Maximum number of read connections. Further readers wait for one of them. All stay open: under load, a server would be busy with the
@@ -43,6 +43,7 @@ struct Inner {
     changes: PollerSlot,
     requests: PollerSlot,
     learned: Arc<LearnedQueue>,
+    durations: RecentDurations,
     calls: Arc<CallQueue>,
     /// The seal key, once it was read: it never changes.
     seal_key: OnceLock<SealKey>,
@@ -84,6 +85,7 @@ impl Store {
             changes: PollerSlot::default(),
             requests: PollerSlot::default(),
             learned: Arc::default(),
+            durations: RecentDurations::default(),
             calls: Arc::default(),
             seal_key: OnceLock::new(),
             database,
@@ -138,6 +140,10 @@ impl Store {
 
     pub(crate) fn learned(&self) -> &Arc<LearnedQueue> {
         &self.0.learned
+    }
+
+    pub(crate) fn recent_durations(&self) -> &RecentDurations {
+        &self.0.durations
     }
 
     pub(crate) fn calls(&self) -> &Arc<CallQueue> {

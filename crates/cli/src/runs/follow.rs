@@ -11,7 +11,7 @@ use planwright::engine::journal::{Entry, Record};
 use planwright::engine::{Backends, RunId};
 use planwright::format::{EntryV1, LogStream, RunClock};
 use planwright::service::{RunWatch, TimeLeft, Tools};
-use planwright::stored::{StoredRun, listing};
+use planwright::stored::{StoredRun, StoredRunError, listing};
 use planwright::{Planwright, terminal_text};
 use planwright_store::{RunInfo, Store, StoreError};
 
@@ -57,8 +57,12 @@ impl<'a> FollowedRun<'a> {
                     if self.is_over {
                         return Ok(None);
                     }
-                    let run = self.store.run(self.watch.run().as_str());
-                    self.is_over = run.map_err(store::explain)?.holder.is_none();
+                    match self.store.run(self.watch.run().as_str()) {
+                        Ok(run) => self.is_over = run.holder.is_none(),
+                        // The process that drives the run waits for the store, too.
+                        Err(error) if error.is_transient() => {}
+                        Err(error) => return Err(store::explain(error)),
+                    }
                 }
             }
         }
@@ -68,6 +72,20 @@ impl<'a> FollowedRun<'a> {
     fn exit(&self) -> Exit {
         let status = self.watch.view().status;
         status.map_or(Exit::Interrupted, Exit::of_run)
+    }
+}
+
+/// Reads from the store, and waits while its server cannot be reached.
+async fn patient<T>(
+    mut read: impl FnMut() -> Result<T, StoredRunError>,
+) -> Result<T, StoredRunError> {
+    loop {
+        match read() {
+            Err(StoredRunError::Store(error)) if error.is_transient() => {
+                tokio::time::sleep(CHECK).await;
+            }
+            read => return read,
+        }
     }
 }
 
@@ -134,7 +152,7 @@ impl<'a> WatchedRun<'a> {
         while let Some(entries) = followed.next().await? {
             let extends = |entry: &Entry| entry.record.may_change_plan();
             if !is_past && entries.iter().any(extends) {
-                let stored = StoredRun::read(self.store, id.as_str())?;
+                let stored = patient(|| StoredRun::read(self.store, id.as_str())).await?;
                 self.live.grow(&stored.latest_plan()?);
             }
             let times = entries.iter().map(|entry| (entry.at, clock.time(entry)));
@@ -151,7 +169,8 @@ impl<'a> WatchedRun<'a> {
             is_past = false;
         }
         self.live.finish();
-        let run = listing(&self.store.run(id.as_str()).map_err(store::explain)?);
+        let info = patient(|| Ok(self.store.run(id.as_str())?)).await?;
+        let run = listing(&info);
         let status = styled(list::status_style(run.status), run.status);
         self.printer.status(&format!(
             "run {}: {status}, {} of {} done",

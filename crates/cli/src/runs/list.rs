@@ -10,7 +10,7 @@ use planwright::engine::RunStatus;
 use planwright::format::{RunListingV1, RunV1, RunsV1};
 use planwright::stored::listing;
 use planwright::terminal_text;
-use planwright_store::{RunFilter, RunState, Store};
+use planwright_store::{RunFilter, RunState, Store, StoreError};
 
 use super::store;
 use crate::approval::decide::OpenCall;
@@ -39,7 +39,7 @@ pub(crate) fn runs(arguments: &RunsArguments, printer: Printer) -> Result<Exit, 
         }
         return Ok(Exit::Success);
     };
-    let runs = selected(&store, arguments)?;
+    let runs = selected(&store, arguments).map_err(store::explain)?;
     match arguments.format {
         Format::Json => output::json(&document(runs), RunFormat::Json, printer)?,
         Format::Text if runs.is_empty() => printer.status(match filter {
@@ -81,8 +81,8 @@ fn filter(arguments: &RunsArguments) -> RunFilter {
 pub(super) fn selected(
     store: &Store,
     arguments: &RunsArguments,
-) -> Result<Vec<RunListingV1>, CommandError> {
-    let found = store.runs(&filter(arguments)).map_err(store::explain)?;
+) -> Result<Vec<RunListingV1>, StoreError> {
+    let found = store.runs(&filter(arguments))?;
     Ok(found.iter().map(listing).collect())
 }
 

@@ -130,16 +130,25 @@ pub(crate) fn explain(error: StoreError) -> CommandError {
             FileProblem::Linked => Some(
                 "open it by its first name, remove its other hard links, or copy it while no process uses it",
             ),
-            FileProblem::Failed(reason) if reason.contains("peer certificate") => Some(
-                "name the certificate of its authority with `?sslmode=verify-full&sslrootcert=FILE`",
-            ),
-            FileProblem::Failed(_) if server_address(path).is_some() => Some(
-                "check that the server runs and that its address is right; `run --no-store` stores nothing",
-            ),
+            FileProblem::Unreachable(reason) | FileProblem::Failed(reason)
+                if reason.contains("peer certificate") =>
+            {
+                Some(
+                    "name the certificate of its authority with `?sslmode=verify-full&sslrootcert=FILE`",
+                )
+            }
+            FileProblem::Unreachable(_) | FileProblem::Failed(_)
+                if server_address(path).is_some() =>
+            {
+                Some(
+                    "check that the server runs and that its address is right; `run --no-store` stores nothing",
+                )
+            }
             FileProblem::Foreign
             | FileProblem::Damaged(_)
             | FileProblem::NotAFile
             | FileProblem::Gone
+            | FileProblem::Unreachable(_)
             | FileProblem::Failed(_) => {
                 Some("name another file with `--store FILE`; `run --no-store` stores nothing")
             }
@@ -163,6 +172,7 @@ pub(crate) fn explain(error: StoreError) -> CommandError {
                 | FileProblem::Damaged(_)
                 | FileProblem::Gone
                 | FileProblem::Busy
+                | FileProblem::Unreachable(_)
                 | FileProblem::Failed(_),
             ..
         }

@@ -34,7 +34,14 @@ pub(crate) async fn watch(
             () = tokio::time::sleep(INTERVAL), if is_live => {}
             _ = &mut signal => return Ok(Exit::Success),
         }
-        let runs = list::selected(&store, arguments)?;
+        let runs = match list::selected(&store, arguments) {
+            // The last list stays until the server can be reached again.
+            Err(error) if error.is_transient() => {
+                is_live = true;
+                continue;
+            }
+            selected => selected.map_err(store::explain)?,
+        };
         is_live = runs.iter().any(|run| run.pid.is_some());
         let states = states(&runs);
         let is_first = shown.is_none();

@@ -2,10 +2,10 @@
 #![cfg(unix)]
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use planwright::engine::journal::Record;
 use planwright_postgres::PostgresOptions;
@@ -211,6 +211,14 @@ fn a_server_that_is_away_for_a_while_is_waited_for() {
         .spawn()
         .unwrap();
     wait_for_effects(folder, 10);
+    let followers = [
+        Follower::start(folder, &url, &["watch"], |child| {
+            Box::new(child.stderr.take().unwrap())
+        }),
+        Follower::start(folder, &url, &["logs", "--follow"], |child| {
+            Box::new(child.stdout.take().unwrap())
+        }),
+    ];
     server.kill();
     // The wait is shown once it is longer than a short restart.
     let mut errors = BufReader::new(run.stderr.take().unwrap());
@@ -231,6 +239,42 @@ fn a_server_that_is_away_for_a_while_is_waited_for() {
     let report = json_report(&output);
     assert_eq!(report["status"], "succeeded", "{report:#}");
     assert_eq!(intents_are_kept(folder, &store, id), STEPS);
+    for follower in followers {
+        follower.assert_success();
+    }
+}
+
+/// A command that follows the newest run.
+struct Follower {
+    child: Child,
+    output: BufReader<Box<dyn Read>>,
+}
+
+impl Follower {
+    /// Starts a command and waits for the first line of one of its outputs.
+    fn start(
+        folder: &Path,
+        store: &str,
+        arguments: &[&str],
+        output: fn(&mut Child) -> Box<dyn Read>,
+    ) -> Self {
+        let mut command = planwright(folder);
+        command.args(arguments).args(["--store", store]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut output = BufReader::new(output(&mut child));
+        let mut line = String::new();
+        assert_ne!(output.read_line(&mut line).unwrap(), 0, "{arguments:?}");
+        Self { child, output }
+    }
+
+    /// Waits for the end of the command, which is that of the run.
+    fn assert_success(mut self) {
+        let mut shown = String::new();
+        self.output.read_to_string(&mut shown).unwrap();
+        let ended = self.child.wait_with_output().unwrap();
+        assert_eq!(ended.status.code(), Some(0), "{shown} {}", stderr(&ended));
+    }
 }
 
 #[test]

@@ -25,6 +25,7 @@ use crate::plans::execute::{InvalidPlan, ValidPlan};
 use crate::response::answer;
 use crate::runs::lookup::FoundRun;
 use crate::runs::registry::{RunProgress, TrackedRun, owner};
+use crate::tools::CallFailure;
 use crate::tools::arguments::{BadRequest, GatewayArguments};
 
 /// The changes that a model requests for a run that is resumed.
@@ -41,7 +42,7 @@ pub(crate) struct ResumeChanges {
 
 impl PlanHost {
     /// Handles `resume_plan`.
-    pub(crate) async fn resume(&self, call: &HostCall) -> Result<Value, BadRequest> {
+    pub(crate) async fn resume(&self, call: &HostCall) -> Result<Value, CallFailure> {
         let names = [
             "run", "plan", "dialect", "inputs", "keep", "retry", "skip", "set",
         ];
@@ -52,20 +53,20 @@ impl PlanHost {
             FoundRun::Local(running)
                 if matches!(running.progress(), RunProgress::InProgress { .. }) =>
             {
-                self.wait(call, &running).await
+                Ok(self.wait(call, &running).await?)
             }
             FoundRun::Local(running) => match self.read_stored_run(&call.client, id).await? {
-                Some(stored) => Box::pin(self.resume_and_wait(call, stored, changes)).await,
+                Some(stored) => Ok(Box::pin(self.resume_and_wait(call, stored, changes)).await?),
                 None => Ok(self.progress_response(&call.client, &running, &running.progress())),
             },
             FoundRun::Stored(stored) => {
-                Box::pin(self.resume_and_wait(call, *stored, changes)).await
+                Ok(Box::pin(self.resume_and_wait(call, *stored, changes)).await?)
             }
         }
     }
 
     /// Handles `get_run`.
-    pub(crate) async fn get_run(&self, call: &HostCall) -> Result<Value, BadRequest> {
+    pub(crate) async fn get_run(&self, call: &HostCall) -> Result<Value, CallFailure> {
         let request = GatewayArguments::read("get_run", &call.arguments, &["run"])?;
         let id = request.text("run")?;
         match self.find(&call.client, id).await? {
@@ -80,7 +81,7 @@ impl PlanHost {
                         None => self.interrupted_response(&info.id),
                     });
                 }
-                self.stored_response(&call.client, &info.id, run).await
+                Ok(self.stored_response(&call.client, &info.id, run).await?)
             }
         }
     }

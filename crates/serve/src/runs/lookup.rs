@@ -19,6 +19,7 @@ use planwright_store::{RunInfo, Store};
 use crate::host::{PlanHost, spawn_blocking_limited};
 use crate::response::content::json_bytes;
 use crate::runs::registry::{RunProgress, TrackedRun, owner};
+use crate::tools::CallFailure;
 use crate::tools::arguments::BadRequest;
 
 /// A run of a client, in this process or in the store.
@@ -41,6 +42,16 @@ impl From<LookupError> for BadRequest {
     fn from(error: LookupError) -> Self {
         match error {
             LookupError::Missing(reason) | LookupError::Unavailable(reason) => Self(reason),
+        }
+    }
+}
+
+impl From<LookupError> for CallFailure {
+    /// An unknown run is a refusal. A run that cannot be read now may be in progress, so that no status of a run is an answer.
+    fn from(error: LookupError) -> Self {
+        match error {
+            LookupError::Missing(reason) => Self::Refused(BadRequest(reason)),
+            LookupError::Unavailable(_) => Self::Upstream(error.into()),
         }
     }
 }

@@ -133,7 +133,7 @@ static TOOLS: [GatewayTool; 12] = [
         modes: PLANS_AND_SEARCH,
         condition: Condition::Always,
         definition: Definition::Listing(resume),
-        handler: |host, call| Box::pin(async move { Ok(Box::pin(host.resume(&call)).await?) }),
+        handler: |host, call| Box::pin(async move { Box::pin(host.resume(&call)).await }),
     },
     GatewayTool {
         name: REVERT_RUN,
@@ -147,7 +147,7 @@ static TOOLS: [GatewayTool; 12] = [
         modes: PLANS,
         condition: Condition::Always,
         definition: Definition::Fixed(get_run),
-        handler: |host, call| Box::pin(async move { Ok(host.get_run(&call).await?) }),
+        handler: |host, call| Box::pin(async move { host.get_run(&call).await }),
     },
     GatewayTool {
         name: CREATE_PLAN,

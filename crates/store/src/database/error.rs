@@ -58,9 +58,14 @@ impl QueryError {
     pub fn at(self, location: &Path) -> StoreError {
         match self {
             Self::Store(error) => error,
-            Self::Database(error) => StoreError::File {
+            Self::Database(DatabaseError { problem, cause }) => StoreError::File {
                 path: location.to_owned(),
-                trouble: error.problem,
+                trouble: match problem {
+                    FileProblem::Failed(reason) if cause == QueryCause::Transient => {
+                        FileProblem::Unreachable(reason)
+                    }
+                    problem => problem,
+                },
             },
         }
     }

@@ -1,7 +1,9 @@
 //! Learned durations of calls, shared by runs of all processes.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use planwright_core::ServerName;
 use planwright_engine::Durations;
@@ -19,7 +21,22 @@ impl Store {
     ///
     /// [`StoreError::File`].
     pub fn durations(&self) -> Result<Durations, StoreError> {
-        self.read(read_durations)
+        let durations = self.read(read_durations)?;
+        self.recent_durations().set(&durations);
+        Ok(durations)
+    }
+
+    /// Returns the learned durations of calls for a new run, as they were at most [`RECENT`] ago: they only affect the order of its steps, so
+    /// runs that begin together share a read.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::File`].
+    pub fn durations_for_run(&self) -> Result<Durations, StoreError> {
+        match self.recent_durations().get() {
+            Some(recent) => Ok(recent),
+            None => self.durations(),
+        }
     }
 
     /// Merges the durations that a run has learned: `before` is the state that it began with, `after` the one that it ended with.
@@ -51,11 +68,37 @@ impl Store {
         let queue = Arc::clone(self.learned());
         locked(&queue).extend(learned);
         self.writer().add_unsynced(move || {
-            let mut learned = std::mem::take(&mut *locked(&queue));
+            let learned = std::mem::take(&mut *locked(&queue));
             // Processes that change the same rows in the same order cannot wait for each other forever.
-            learned.sort_by(|a, b| (&a.server, &a.tool).cmp(&(&b.server, &b.tool)));
-            learned.iter().map(merge).collect()
+            let mut tools: BTreeMap<(ServerName, Arc<str>), ToolUpdate> = BTreeMap::new();
+            for update in learned {
+                match tools.entry((update.server.clone(), Arc::clone(&update.tool))) {
+                    Entry::Occupied(mut earlier) => earlier.get_mut().add(&update),
+                    Entry::Vacant(tool) => drop(tool.insert(update)),
+                }
+            }
+            tools.values().map(merge).collect()
         })
+    }
+}
+
+/// The time for which learned durations are not read again for new runs.
+const RECENT: Duration = Duration::from_millis(100);
+
+/// The learned durations as they were read last, and when.
+#[derive(Debug, Default)]
+pub(crate) struct RecentDurations(Mutex<Option<(Instant, Durations)>>);
+
+impl RecentDurations {
+    fn get(&self) -> Option<Durations> {
+        let recent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (read, durations) = recent.as_ref()?;
+        (read.elapsed() < RECENT).then(|| durations.clone())
+    }
+
+    fn set(&self, durations: &Durations) {
+        let mut recent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *recent = Some((Instant::now(), durations.clone()));
     }
 }
 
@@ -73,6 +116,30 @@ pub(crate) struct ToolUpdate {
     tool: Arc<str>,
     before: LearnedDuration,
     learned: LearnedDuration,
+}
+
+impl ToolUpdate {
+    /// The calls that the runs of this update have made.
+    fn new_calls(&self) -> u64 {
+        self.learned.calls.saturating_sub(self.before.calls).max(1)
+    }
+
+    /// Adds the update of another run, so that one row is written for both. Their means count by their calls, as those of two processes do.
+    fn add(&mut self, other: &Self) {
+        let weight = |update: &Self| update.new_calls().min(MAX_WEIGHT);
+        let (own, others) = (weight(self), weight(other));
+        let mean = |own_mean: Duration, other_mean: Duration| {
+            let nanos = |mean: Duration| mean.as_nanos().min(u128::from(MAX_NANOS.unsigned_abs()));
+            let sum = nanos(own_mean) * u128::from(own) + nanos(other_mean) * u128::from(others);
+            // A mean of two durations of at most a century fits.
+            Duration::from_nanos(u64::try_from(sum / u128::from(own + others)).unwrap_or(u64::MAX))
+        };
+        self.learned = LearnedDuration {
+            mean: mean(self.learned.mean, other.learned.mean),
+            spread: mean(self.learned.spread, other.learned.spread),
+            calls: self.learned.calls.saturating_add(other.new_calls()),
+        };
+    }
 }
 
 /// Merges durations into the stored ones. They replace those that have not changed since the run began. Both are counted in one statement, so
@@ -104,7 +171,7 @@ fn merge(update: &ToolUpdate) -> SqlStatement<'static> {
     } = update;
     let nanos = |time: Duration| SqlValue::Integer(to_i64(time.as_nanos()).min(MAX_NANOS));
     let number = |number: u64| SqlValue::Integer(to_i64(number));
-    let new_calls = learned.calls.saturating_sub(before.calls).max(1);
+    let new_calls = update.new_calls();
     SqlStatement::new(
         MERGE,
         vec![

@@ -7,4 +7,4 @@ mod answers;
 mod durations;
 
 pub use answers::RecordedAnswers;
-pub(crate) use durations::LearnedQueue;
+pub(crate) use durations::{LearnedQueue, RecentDurations};

@@ -122,7 +122,7 @@ pub(in crate::service) fn complete_options(
 ) -> Result<(), StoredRunError> {
     options.seal_key = Some(store.seal_key()?);
     if is_new && options.durations.is_empty() {
-        options.durations = store.durations()?;
+        options.durations = store.durations_for_run()?;
     }
     Ok(())
 }
