@@ -35,6 +35,10 @@ const BEGIN_WRITING: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 /// A statement after which the transaction may be lost in a crash of the server.
 const UNSYNCED: &str = "SET LOCAL synchronous_commit TO OFF";
 
+/// The commit of a transaction that is not synced, and then of one that is: it writes a record without a meaning to the log, and returns once
+/// the log is on the disk, with the first commit in front of it.
+const COMMIT_THEN_SYNC: &str = "COMMIT; SELECT pg_logical_emit_message(true, 'planwright', '')";
+
 /// The number of statements of [`SqlSession::execute_each`] that are sent before the first result is awaited.
 const PIPELINE_DEPTH: usize = 256;
 
@@ -129,14 +133,19 @@ impl PostgresConnection {
         self.transact(TransactionKind::Read, &begin, statements, "COMMIT")
     }
 
-    /// Executes additions in one transaction, and returns the rows of each statement. Its commit is not announced.
-    pub(crate) fn add(
+    /// Executes additions in one transaction that releases its locks before it is synced, and returns the rows of each statement once it is. Its
+    /// commit is not announced.
+    pub(crate) fn add_then_sync(
         &mut self,
         statements: &[SqlStatement<'_>],
     ) -> Result<Vec<Vec<Row>>, QueryError> {
-        let kind = TransactionKind::Append;
-        let begin = self.begin_text(kind);
-        self.transact(kind, &begin, statements, "COMMIT")
+        let begin = format!("{BEGIN_WRITING}; SELECT {}; {UNSYNCED}", shared_lock());
+        self.transact(
+            TransactionKind::Append,
+            &begin,
+            statements,
+            COMMIT_THEN_SYNC,
+        )
     }
 
     /// Executes a whole transaction, and returns the rows of each statement. All is sent at once: the server executes nothing after a failure,

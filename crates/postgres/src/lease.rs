@@ -184,8 +184,8 @@ impl Leases {
         Ok(self.begin(id, holder, token, sent))
     }
 
-    /// Leases the run `id` and inserts its row. Runs that are created at the same time share a transaction. A crash of the server may undo it
-    /// until a later commit is synced.
+    /// Leases the run `id` and inserts its row. Runs that are created at the same time share a transaction, which is on the disk of
+    /// the server then.
     pub(crate) fn create(
         self: &Arc<Self>,
         id: &RunId,
@@ -263,8 +263,9 @@ impl Leases {
             statements.push(SqlStatement::new(sql, params));
         }
         let sent = boot_time();
-        // Synced: a client gets the id of the run before the first entries are stored, and the server may crash in between.
-        let answers = connection.add(&statements)?;
+        // Synced: a client gets the id of the run before the first entries are stored, and the server may crash in between. The locks of clients
+        // are released before, since all processes create the runs of a client one after the other.
+        let answers = connection.add_then_sync(&statements)?;
         let answers = answers.iter().skip(statements.len() - creations.len());
         let created = creations.iter().zip(answers).map(|(new, rows)| {
             let row = PostgresRow(

@@ -21,9 +21,7 @@ impl Store {
     ///
     /// [`StoreError::File`].
     pub fn durations(&self) -> Result<Durations, StoreError> {
-        let durations = self.read(read_durations)?;
-        self.recent_durations().set(&durations);
-        Ok(durations)
+        self.read(read_durations)
     }
 
     /// Returns the learned durations of calls for a new run, as they were at most [`RECENT`] ago: they only affect the order of its steps, so
@@ -33,10 +31,16 @@ impl Store {
     ///
     /// [`StoreError::File`].
     pub fn durations_for_run(&self) -> Result<Durations, StoreError> {
-        match self.recent_durations().get() {
-            Some(recent) => Ok(recent),
-            None => self.durations(),
+        // Locked during the read, so that runs that begin meanwhile wait for its result and need no connection.
+        let mut recent = locked(self.recent_durations());
+        if let Some((read, durations)) = &*recent
+            && read.elapsed() < RECENT
+        {
+            return Ok(durations.clone());
         }
+        let durations = self.durations()?;
+        *recent = Some((Instant::now(), durations.clone()));
+        Ok(durations)
     }
 
     /// Merges the durations that a run has learned: `before` is the state that it began with, `after` the one that it ended with.
@@ -86,27 +90,13 @@ impl Store {
 const RECENT: Duration = Duration::from_millis(100);
 
 /// The learned durations as they were read last, and when.
-#[derive(Debug, Default)]
-pub(crate) struct RecentDurations(Mutex<Option<(Instant, Durations)>>);
-
-impl RecentDurations {
-    fn get(&self) -> Option<Durations> {
-        let recent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (read, durations) = recent.as_ref()?;
-        (read.elapsed() < RECENT).then(|| durations.clone())
-    }
-
-    fn set(&self, durations: &Durations) {
-        let mut recent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *recent = Some((Instant::now(), durations.clone()));
-    }
-}
+pub(crate) type RecentDurations = Mutex<Option<(Instant, Durations)>>;
 
 /// The durations that runs of this process have learned and that are not stored yet: one transaction stores those of all runs.
 pub(crate) type LearnedQueue = Mutex<Vec<ToolUpdate>>;
 
-fn locked(queue: &LearnedQueue) -> MutexGuard<'_, Vec<ToolUpdate>> {
-    queue.lock().unwrap_or_else(PoisonError::into_inner)
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The change of a learned duration by a run.

@@ -188,8 +188,9 @@ pub(in crate::service) fn now() -> SystemTime {
     SystemTime::now()
 }
 
-/// The age of a run at which the watch for requests begins. Most runs are shorter, and need none.
-const QUIET_TIME: Duration = Duration::from_millis(200);
+/// The age of a run at which the watch for requests begins. Most runs are shorter, and need none. It is below the time in which a person sees
+/// that a request has an effect, and above that of a short run of a process with hundreds of them.
+const QUIET_TIME: Duration = Duration::from_millis(400);
 
 /// The pause after each read of the store.
 const READ_PAUSE: Duration = Duration::from_millis(250);
