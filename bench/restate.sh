@@ -93,9 +93,11 @@ run() {
 # A run whose worker is lost when it waits for a decision. The next worker repeats all decisions before that.
 replay() {
     plan waiting "$1"
+    # The log of the run before may say that it waits.
+    rm -f run.log
     submit &
     local running=$!
-    until grep -q waits run.log; do sleep 0.1; done
+    until grep -qs waits run.log; do sleep 0.1; done
     kill -9 "$(cat worker.pid)"
     "$planwright" approve last last --digest "$("$planwright" approve last last --show --format json 2>/dev/null |
         python3 -c 'import json, sys; print(json.load(sys.stdin)["digest"])')" 2>/dev/null
