@@ -64,7 +64,8 @@ impl<'a> Reporter<'a> {
         self.at_place(Diagnostic::new(code, severity, message), place)
     }
 
-    pub(super) fn push(&mut self, diagnostic: Diagnostic) {
+    pub(super) fn push(&mut self, mut diagnostic: Diagnostic) {
+        diagnostic.help = diagnostic.help.map(with_escapes);
         self.found.push(diagnostic);
     }
 
@@ -241,6 +242,29 @@ impl DiagnosticBatch {
     }
 }
 
+/// The hint `help` with escapes in place of the line breaks and tabs in the texts of its expressions: a page shows them as blanks.
+fn with_escapes(help: String) -> String {
+    if !help.contains(['\n', '\t', '\r']) {
+        return help;
+    }
+    let mut written = String::with_capacity(help.len());
+    let mut quote = None;
+    for sign in help.chars() {
+        match (quote, sign) {
+            (Some(_), '\n') => written.push_str("\\n"),
+            (Some(_), '\t') => written.push_str("\\t"),
+            (Some(_), '\r') => written.push_str("\\r"),
+            (_, sign) => written.push(sign),
+        }
+        quote = match (quote, sign) {
+            (None, '\'' | '"') => Some(sign),
+            (Some(open), sign) if open == sign => None,
+            (quote, _) => quote,
+        };
+    }
+    written
+}
+
 /// Formats `the KINDS are ...`, sorted, or `the only KIND is ...`. Returns `None` without names.
 pub(super) fn name_list<'n>(
     kinds: &str,
@@ -319,7 +343,20 @@ fn nearest_of<'a>(
 
 #[cfg(test)]
 mod tests {
-    use super::nearest_of;
+    use super::{nearest_of, with_escapes};
+
+    #[test]
+    fn line_breaks_in_texts_are_escaped() {
+        fn check(help: &str, expected: &str) {
+            assert_eq!(with_escapes(help.to_owned()), expected);
+        }
+
+        check("write `${a.join('\n')}`", "write `${a.join('\\n')}`");
+        check(
+            "write `${a +\n\"\t'\r\" + '\\n'}`",
+            "write `${a +\n\"\\t'\\r\" + '\\n'}`",
+        );
+    }
 
     #[test]
     fn the_nearest_name_is_found() {

@@ -151,25 +151,33 @@ impl<'a> TypeInference<'a> {
         form_type(&reference.form, &look_up, None)
     }
 
-    /// Returns the mistakes in the expressions of a reference. Its type is cached for the passes that follow.
     /// Returns true if `reference` reads the output of a step that is made here, by a loop or a `value`, and not by a server alone.
     pub(super) fn is_computed(&self, reference: &Reference) -> bool {
-        let Some(Read {
-            source: Source::Step(id),
-            path,
-            ..
-        }) = reference.as_read()
-        else {
-            return false;
-        };
-        let step = self
-            .resolved
-            .ids
-            .get(id)
-            .and_then(|index| self.resolved.step(*index));
-        path.is_empty() && step.is_some_and(|step| step.for_each.is_some())
+        let read = reference.as_read();
+        read.is_some_and(|read| self.is_computed_read(read))
     }
 
+    /// Returns true if `read` is the output of a step that is made here: it has no text of a server beside it.
+    pub(super) fn is_computed_read(&self, read: &Read) -> bool {
+        let Source::Step(id) = &read.source else {
+            return false;
+        };
+        let index = self.resolved.ids.get(id);
+        let step = index.and_then(|index| self.resolved.step(*index));
+        let is_made = |step: &Step| {
+            let is_composite = matches!(
+                &step.action,
+                Action::Value(Node {
+                    kind: NodeKind::Object(_) | NodeKind::List(_) | NodeKind::Literal(_),
+                    ..
+                })
+            );
+            step.for_each.is_some() || is_composite
+        };
+        read.path.is_empty() && step.is_some_and(is_made)
+    }
+
+    /// Returns the mistakes in the expressions of a reference. Its type is cached for the passes that follow.
     pub(super) fn expression_problems(
         &self,
         reference: &Reference,

@@ -1,6 +1,7 @@
 //! Workflows of Kubernetes and of serverless systems: Argo, Tekton, Serverless Workflow, Google Cloud Workflows.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use planwright_core::Value;
@@ -268,16 +269,18 @@ fn calls_by_name(value: &Value) -> Option<Translation> {
     )?;
     // Other parts are inputs, or separate workflows.
     let is_all = |value: &Value| {
-        value.as_list().is_some() || has_only(value, &["main", "steps", "do", "document"])
+        value.as_list().is_some() || has_only(value, &["main", "steps", "do", "document", "params"])
     };
     if !is_all(value) || !is_all(main) {
         return None;
     }
+    let parameters = Parameters::of(main)?;
     let mut steps = Vec::new();
     let mut before: Option<Value> = None;
     let mut constants: HashMap<String, String> = HashMap::new();
     let mut output = None;
-    for item in items {
+    let mut condition: Option<Value> = None;
+    for (at, item) in items.iter().enumerate() {
         let mut fields = item.as_object()?.iter();
         let ((name, call), None) = (fields.next()?, fields.next()) else {
             return None;
@@ -285,7 +288,15 @@ fn calls_by_name(value: &Value) -> Option<Translation> {
         // A return ends the workflow.
         output.is_none().then_some(())?;
         if let Some(returned) = call.get("return").filter(|_| has_only(call, &["return"])) {
-            output = Some(with_constants(returned, &constants));
+            output = Some(parameters.written(&with_constants(returned, &constants)));
+            continue;
+        }
+        if call.get("switch").is_some() {
+            condition.is_none().then_some(())?;
+            let next = items.get(at + 1).and_then(Value::as_object);
+            let next = next.and_then(|next| next.keys().next());
+            let found = condition_of(call, next.map(|name| &**name))?;
+            condition = Some(parameters.written(&with_constants(&found, &constants)));
             continue;
         }
         if let Some(assigned) = call.get("assign").filter(|_| has_only(call, &["assign"])) {
@@ -311,21 +322,180 @@ fn calls_by_name(value: &Value) -> Option<Translation> {
             .as_object()?
             .iter()
             .filter(|(key, _)| !matches!(&***key, "call" | "result"));
-        fields.extend(others.map(|(key, field)| (key.clone(), with_constants(field, &constants))));
+        fields.extend(others.map(|(key, field)| {
+            let field = parameters.written(&with_constants(field, &constants));
+            (key.clone(), field)
+        }));
         if let Some(before) = before.replace(id) {
             fields.push(("after".into(), Value::list([before])));
+        }
+        if let Some(condition) = &condition {
+            call.get("if").is_none().then_some(())?;
+            fields.push(("when".into(), condition.clone()));
         }
         steps.push(Value::object(fields));
     }
     let translation = Translation::complete("a workflow of calls by name", steps)?;
-    let Some(output) = output.filter(|_| translation.is_complete) else {
+    let inputs = parameters.inputs();
+    if !translation.is_complete || (output.is_none() && inputs.is_none()) {
         return Some(translation);
-    };
-    let steps = translation.plan.get("steps")?.clone();
+    }
+    let fields = [
+        ("inputs", inputs),
+        ("steps", translation.plan.get("steps").cloned()),
+        ("output", output),
+    ];
     Some(Translation {
-        plan: Value::object([("steps", steps), ("output", output)]),
+        plan: step(fields),
         ..translation
     })
+}
+
+/// The condition of the steps behind a `switch` with one case, if the other one is the end of the workflow: `next` is the step behind.
+fn condition_of(call: &Value, next: Option<&str>) -> Option<Value> {
+    let [case] = objects(call.get("switch")?)? else {
+        return None;
+    };
+    let is_known = has_only(call, &["switch", "next"]) && has_only(case, &["condition", "next"]);
+    let condition = case.get("condition")?.as_text().filter(|_| is_known)?;
+    let inside = condition.strip_prefix("${")?.strip_suffix('}')?;
+    let target = |value: &Value| Some(value.get("next")?.as_text()?.to_owned());
+    let (then, otherwise) = (target(case)?, target(call));
+    if Some(&*then) == next && otherwise.as_deref() == Some("end") {
+        return Some(Value::text(format!("${{{inside}}}")));
+    }
+    let goes_on = otherwise.is_none() || otherwise.as_deref() == next;
+    (&*then == "end" && goes_on).then(|| Value::text(format!("${{!({inside})}}")))
+}
+
+/// The parameters of a workflow of Google: objects with all of its arguments, or the arguments themselves.
+struct Parameters {
+    /// The names of the parameters.
+    names: Vec<String>,
+    /// The fields of the only parameter, if only they are used.
+    fields: Vec<String>,
+}
+
+impl Parameters {
+    fn of(main: &Value) -> Option<Self> {
+        let listed = main.get("params").map(Value::as_list);
+        let listed = listed.unwrap_or(Some(&[]))?.iter();
+        // A parameter with a default is an object.
+        let names = listed.map(|name| name.as_text().map(ToString::to_string));
+        let names = names.collect::<Option<Vec<_>>>()?;
+        let mut fields = Vec::new();
+        if let [name] = names.as_slice() {
+            let mut is_whole = false;
+            each_path(main, &mut |path| {
+                let Some(rest) = path.strip_prefix(name.as_str()) else {
+                    return;
+                };
+                match rest.strip_prefix('.').map(|rest| rest.split('.').next()) {
+                    Some(Some(field)) if !field.is_empty() => {
+                        if !fields.iter().any(|known| known == field) {
+                            fields.push(field.to_owned());
+                        }
+                    }
+                    _ => is_whole |= rest.is_empty(),
+                }
+            });
+            if is_whole {
+                fields.clear();
+            }
+        }
+        Some(Self { names, fields })
+    }
+
+    /// The inputs of the plan; `None` if there are none.
+    fn inputs(&self) -> Option<Value> {
+        let names = if self.fields.is_empty() {
+            &self.names
+        } else {
+            &self.fields
+        };
+        let inputs = names
+            .iter()
+            .map(|name| (Arc::from(name.as_str()), Value::empty_object()));
+        let inputs: Vec<(Arc<str>, Value)> = inputs.collect();
+        (!inputs.is_empty()).then(|| Value::object(inputs))
+    }
+
+    /// `value` with inputs in place of the parameters in its expressions, and with the functions of this dialect.
+    fn written(&self, value: &Value) -> Value {
+        replaced(value, &|text| {
+            let mut written = text.to_owned();
+            for range in paths(text).into_iter().rev() {
+                let path = &text[range.clone()];
+                let root = path.split('.').next().unwrap_or_default();
+                if !self.names.iter().any(|name| name == root) {
+                    continue;
+                }
+                let meant = if self.fields.is_empty() {
+                    format!("inputs.{path}")
+                } else {
+                    format!("inputs{}", &path[root.len()..])
+                };
+                written.replace_range(range, &meant);
+            }
+            with_matches(&written).unwrap_or(written)
+        })
+    }
+}
+
+/// Calls `visit` with each path in the expressions of the texts of `value`.
+fn each_path(value: &Value, visit: &mut dyn FnMut(&str)) {
+    match value {
+        Value::Text(text) => {
+            for range in paths(text) {
+                visit(&text[range]);
+            }
+        }
+        Value::List(items) => items.iter().for_each(|item| each_path(item, visit)),
+        Value::Object(fields) => fields.values().for_each(|field| each_path(field, visit)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// The places of names with fields in the expressions `${…}` of `text`, outside of quotes.
+fn paths(text: &str) -> Vec<Range<usize>> {
+    let is_name = |sign: char| sign.is_alphanumeric() || sign == '_';
+    let mut found: Vec<Range<usize>> = Vec::new();
+    let (mut is_inside, mut quote) = (false, None);
+    let mut before = ' ';
+    for (at, sign) in text.char_indices() {
+        match (is_inside, quote) {
+            (false, _) => is_inside = before == '$' && sign == '{',
+            (true, Some(open)) if open == sign => quote = None,
+            (true, Some(_)) => {}
+            (true, None) if sign == '}' => is_inside = false,
+            (true, None) if matches!(sign, '"' | '\'') => quote = Some(sign),
+            (true, None) if is_name(sign) || sign == '.' => match found.last_mut() {
+                Some(range) if range.end == at => range.end = at + sign.len_utf8(),
+                _ if sign != '.' => found.push(at..at + sign.len_utf8()),
+                _ => {}
+            },
+            (true, None) => {}
+        }
+        before = sign;
+    }
+    found
+}
+
+/// `text` with the method of this dialect in place of the only `text.match_regex(a, "b")`.
+fn with_matches(text: &str) -> Option<String> {
+    let (before, rest) = text.split_once("text.match_regex(")?;
+    let (value, rest) = rest.split_once(',')?;
+    let is_path = |sign: char| sign.is_alphanumeric() || "_.".contains(sign);
+    let pattern = rest.trim_start();
+    let quote = pattern
+        .chars()
+        .next()
+        .filter(|sign| matches!(sign, '"' | '\''))?;
+    let (pattern, behind) = pattern.get(1..)?.split_once(quote)?;
+    let behind = behind.trim_start().strip_prefix(')')?;
+    let value = value.trim();
+    (value.chars().all(is_path) && !behind.contains("text.match_regex("))
+        .then(|| format!("{before}{value}.matches({quote}{pattern}{quote}){behind}"))
 }
 
 /// `value` with constants in place of their names in its references.

@@ -411,7 +411,12 @@ impl<'a> ReferenceNames<'a> {
     /// The path in this dialect of `{key: text}`, if that is a reference of another system.
     pub(super) fn keyed_reference(&self, key: &str, text: &str) -> Option<String> {
         let path = text.trim_start_matches("#/").replace('/', ".");
-        REFERENCE_KEYS.contains(&key).then(|| self.path(&path))?
+        // `from` is a word of many tools, and the name of a step hardly their value.
+        let is_step = key == "from" && self.is_native && {
+            let root = path.split(['.', '[']).next().unwrap_or_default();
+            self.steps.contains_key(root)
+        };
+        (is_step || REFERENCE_KEYS.contains(&key)).then(|| self.path(&path))?
     }
 
     /// The first marker in `text` that names a step or an input.

@@ -8,6 +8,7 @@ mod expressions;
 mod markers;
 mod objects;
 mod operations;
+mod order;
 mod outside;
 mod paths;
 mod phrases;
@@ -18,6 +19,7 @@ pub use markers::ReferenceForm;
 
 pub(crate) use expressions::expressions;
 pub(crate) use markers::ReferenceNames;
+pub(crate) use order::warn_of_order;
 pub(crate) use paths::path_length;
 pub(crate) use search::{check, check_plan, find};
 

@@ -257,6 +257,7 @@ impl NativeReader<'_> {
         let meant = replaced.as_deref().unwrap_or(items);
         plan.steps
             .extend(meant.iter().filter_map(|item| self.step(item)));
+        foreign_references::warn_of_order(items, &plan, self.sink);
         if let Some(output) = output {
             self.warn_about_name(output, &plan.steps);
         }
@@ -520,8 +521,12 @@ pub(super) fn time(
         // Many systems count seconds.
         let message = format!("`{name}` is {written} milliseconds");
         let help = format!("write `\"{written}s\"` for seconds, or `\"{written}ms\"`");
-        let note = Diagnostic::note(Code::ReadAs, message).help(help);
-        sink.push(item.place, note);
+        // No call of a server is over so soon, while a delay may be short.
+        let diagnostic = match name {
+            "timeout" => Diagnostic::warning(Code::InvalidFieldValue, message),
+            _ => Diagnostic::note(Code::ReadAs, message),
+        };
+        sink.push(item.place, diagnostic.help(help));
     }
     if found.is_none() {
         let message = format!("`{name}` cannot be {}", quote(&written));

@@ -2,6 +2,7 @@
 
 mod answers;
 mod bound_values;
+mod computed;
 mod extraction;
 mod joined;
 mod lists;

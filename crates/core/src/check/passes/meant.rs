@@ -515,8 +515,12 @@ pub(super) fn default_advice(text: &str) -> Option<String> {
     let signs = ["&&", "==", "!=", " ? ", "??"];
     let has_operator = signs.iter().any(|sign| inside.contains(sign));
     let is_whole = values.iter().all(|value| !value.is_empty());
-    (!has_operator && is_whole && values.len() > 1)
-        .then(|| format!("a default is written `${{{}}}`", values.join(" ?? ")))
+    (!has_operator && is_whole && values.len() > 1).then(|| {
+        format!(
+            "write `${{{}}}` for the first value that exists",
+            values.join(" ?? ")
+        )
+    })
 }
 
 /// The advice for a reference with two comparisons in a row, `a < b < c`.

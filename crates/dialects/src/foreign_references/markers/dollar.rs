@@ -39,6 +39,7 @@ impl ReferenceNames<'_> {
             let path = rest[..length].split("..").next().unwrap_or_default();
             // A full stop or a quote may end a sentence. A word without a path may also be a price or a shell variable.
             let path = path.trim_end_matches(['.', '-', '*', '\'', '"', '[']);
+            let path = without_extension(path, &text[..start], &rest[path.len()..]);
             let is_whole = start == 0 && length == rest.len();
             // In other dialects, which cannot escape it, `$2.50` or `$2.x` is text.
             if !self.is_native && path.starts_with(|sign: char| sign.is_ascii_digit()) {
@@ -58,6 +59,25 @@ impl ReferenceNames<'_> {
             }
         }
         None
+    }
+}
+
+/// Extensions of files.
+const EXTENSIONS: [&str; 18] = [
+    "csv", "gif", "htm", "html", "ini", "jpg", "json", "log", "md", "pdf", "png", "svg", "toml",
+    "tsv", "txt", "xml", "yaml", "yml",
+];
+
+/// `path` without the extension of a file at its end, if it is the end of the path of a file: the text `before` it has a slash, and
+/// nothing comes `after` it.
+fn without_extension<'p>(path: &'p str, before: &str, after: &str) -> &'p str {
+    match path.rsplit_once('.') {
+        Some((stem, extension))
+            if before.contains('/') && after.is_empty() && EXTENSIONS.contains(&extension) =>
+        {
+            stem
+        }
+        Some(_) | None => path,
     }
 }
 

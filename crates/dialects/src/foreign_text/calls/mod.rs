@@ -5,6 +5,7 @@
 //! not understood gets none, because leaving that line out would change the plan.
 
 mod block;
+mod order;
 mod series;
 mod statement;
 pub(super) mod values;
@@ -40,6 +41,8 @@ const ORDERED: &str = "plan {\"ordering\": \"listed\"}";
 struct Rewrite {
     range: Range<usize>,
     lines: Vec<String>,
+    /// True if the part is a line already, and has only to wait for others.
+    waits: bool,
 }
 
 impl Rewrite {
@@ -70,6 +73,15 @@ pub(crate) fn diagnostics(text: &str) -> Option<Diagnostics> {
             let lines = lines.collect::<Vec<_>>().join(", then ");
             let help = format!(
                 "write {lines}; without `ordering`, a step waits only for those that it refers to"
+            );
+            (message.to_owned(), help)
+        } else if rewrite.waits {
+            let message =
+                "the calls of a program run one after the other, and the steps of a plan at once";
+            let lines = rewrite.lines.iter().map(|line| shown(line.trim()));
+            let lines = lines.collect::<Vec<_>>().join(", then ");
+            let help = format!(
+                "write {lines}; without `after`, a step waits only for those that it refers to"
             );
             (message.to_owned(), help)
         } else if rewrite.lines.is_empty() {
@@ -148,6 +160,7 @@ fn rewrites(text: &str) -> Option<Vec<Rewrite>> {
         Some(lines) => vec![Rewrite {
             range: 0..text.len(),
             lines,
+            waits: false,
         }],
         None => Rewriter::new(text).read()?.rewrites(),
     };
@@ -248,6 +261,7 @@ impl<'a> Rewriter<'a> {
         if self.is_program
             && !self.has_plan_fields
             && !self.is_chain()
+            && !self.wait_for_effects()
             && let Some(first) = self.groups.first()
         {
             let range = first.range.clone();
@@ -263,6 +277,7 @@ impl<'a> Rewriter<'a> {
                     let rewrite = Rewrite {
                         range: range.clone(),
                         lines: vec![ORDERED.to_owned(), line],
+                        waits: false,
                     };
                     self.found.insert(before.count(), rewrite);
                 }
@@ -361,7 +376,11 @@ impl<'a> Rewriter<'a> {
             // JSON is not a word for people in lines of a plan.
             if !is_prose(inside) {
                 let lines = Vec::new();
-                self.found.push(Rewrite { range, lines });
+                self.found.push(Rewrite {
+                    range,
+                    lines,
+                    waits: false,
+                });
             }
             self.has_prose = true;
             return Some(());
@@ -375,6 +394,7 @@ impl<'a> Rewriter<'a> {
             self.found.push(Rewrite {
                 range,
                 lines: Vec::new(),
+                waits: false,
             });
             return Some(());
         }
@@ -384,6 +404,7 @@ impl<'a> Rewriter<'a> {
             self.found.push(Rewrite {
                 range,
                 lines: Vec::new(),
+                waits: false,
             });
             return Some(());
         }
@@ -468,7 +489,11 @@ impl<'a> Rewriter<'a> {
             });
         }
         if lines != [&self.text[range.clone()]] {
-            self.found.push(Rewrite { range, lines });
+            self.found.push(Rewrite {
+                range,
+                lines,
+                waits: false,
+            });
         }
         Some(())
     }

@@ -535,7 +535,18 @@ impl Builder {
                 fields.push(("as".into(), Value::text(name)));
             }
         };
-        if let Some((mut inner, of_item)) = self.single(name, body) {
+        // Any other value of an item is computed beside its call, in an inner plan.
+        let is_part = |value: &str, of_item: &str| {
+            value.strip_prefix(of_item).is_some_and(|rest| {
+                let is_path = |sign: char| sign.is_alphanumeric() || "_.[]".contains(sign);
+                rest.is_empty() || rest.starts_with(['.', '[']) && rest.chars().all(is_path)
+            })
+        };
+        let single = self.single(name, body).filter(|(inner, of_item)| {
+            let mut added = inner.added.iter();
+            added.all(|(_, value)| is_part(value, of_item))
+        });
+        if let Some((mut inner, of_item)) = single {
             let step = inner.steps.pop()?;
             let tool = step.fields.iter().find(|(key, _)| &**key == "tool")?;
             let tool = tool.1.as_text()?.to_string();

@@ -128,11 +128,15 @@ impl<'t> ProgramParser<'t> {
             let other = self.expression()?;
             return Some(Expression::Choice(value.into(), then.into(), other.into()));
         }
-        // `a if condition else b`
+        // `a if condition else b`, or `call() if condition` of other languages
         if self.take_word("if") {
             let condition = self.operation(0)?;
-            self.take_word("else").then_some(())?;
-            let other = self.expression()?;
+            let is_call = matches!(value, Expression::Call(..));
+            let other = match self.take_word("else") {
+                true => self.expression()?,
+                false if is_call => Expression::Literal(Value::Null),
+                false => return None,
+            };
             return Some(Expression::Choice(
                 condition.into(),
                 value.into(),

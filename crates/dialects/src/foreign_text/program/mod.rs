@@ -10,6 +10,7 @@ mod data;
 mod expressions;
 mod graphs;
 mod names;
+mod outputs;
 mod pseudocode;
 mod statements;
 mod syntax;
@@ -22,7 +23,9 @@ use std::sync::Arc;
 use planwright_core::Value;
 
 use self::builder::{Builder, NameMeaning};
-pub(super) use self::names::only_reads;
+pub(crate) use self::names::only_reads;
+pub(super) use self::names::writes;
+use self::outputs::return_last_value;
 use self::syntax::FunctionDefinition;
 pub(super) use self::syntax::{Expression, ProgramArgument, Statement, TryBlock};
 use self::values::reference;
@@ -60,41 +63,6 @@ fn plan_of(text: &str, mut builder: Builder) -> Option<Value> {
     let name = entry(&mut statements, &mut builder)?;
     builder.statements(&statements)?;
     (!builder.steps.is_empty()).then(|| builder.plan(Some(&*name).filter(|name| !name.is_empty())))
-}
-
-/// The names of a last value that is the output of a program.
-const OUTPUTS: [&str; 7] = [
-    "output",
-    "outputs",
-    "result",
-    "results",
-    "final_output",
-    "final_result",
-    "final_answer",
-];
-
-/// Returns the value of the last statement if that only gives it a name such as `output`.
-fn return_last_value(statements: &mut [Statement]) {
-    let Some((last, before)) = statements.split_last_mut() else {
-        return;
-    };
-    let Statement::Assign(names, value) = last else {
-        return;
-    };
-    let is_output = matches!(names.as_slice(), [name] if OUTPUTS.contains(&&**name));
-    let is_value = matches!(
-        value,
-        Expression::Object(_)
-            | Expression::List(_)
-            | Expression::Name(_)
-            | Expression::Field(..)
-            | Expression::Index(..)
-            | Expression::Template(_)
-    );
-    let returns = |statement: &Statement| matches!(statement, Statement::Return(_));
-    if is_output && is_value && !before.iter().any(returns) {
-        *last = Statement::Return(Some(value.clone()));
-    }
 }
 
 /// Returns true if `text` is a program that declares a graph or a plan, whose calls are no calls of tools.

@@ -90,7 +90,7 @@ pub(super) const FUNCTIONS: [&str; 33] = [
 ];
 
 /// Returns true if the name of `tool` says that it only reads.
-pub(in crate::foreign_text) fn only_reads(tool: &str) -> bool {
+pub(crate) fn only_reads(tool: &str) -> bool {
     [
         "read", "get", "list", "search", "find", "fetch", "describe", "query", "show", "lookup",
         "count", "head", "view",
@@ -99,7 +99,7 @@ pub(in crate::foreign_text) fn only_reads(tool: &str) -> bool {
 }
 
 /// Returns true if the name of `tool` says that it writes.
-pub(super) fn writes(tool: &str) -> bool {
+pub(in crate::foreign_text) fn writes(tool: &str) -> bool {
     [
         "write", "create", "edit", "append", "move", "delete", "remove", "copy", "save", "put",
         "update", "insert", "add", "set", "send", "post", "upload", "rename", "drop", "store",

@@ -8,6 +8,7 @@ use planwright_core::Value;
 use super::builder::{Builder, NameMeaning};
 use super::syntax::{Comprehension, Expression, FunctionDefinition, ProgramArgument, Statement};
 use crate::foreign_plans::escaped;
+use crate::native::path_of;
 
 /// Methods of texts that give a text, which is true as a condition unless it is empty.
 const TEXT_METHODS: [&str; 14] = [
@@ -188,6 +189,11 @@ impl Builder {
                 // The value of `a || b` differs between languages.
                 let is_logical = matches!(*operator, "&&" | "||");
                 if is_logical {
+                    if *operator == "||"
+                        && let Some(first) = self.first_output([left, right])
+                    {
+                        return Some(first);
+                    }
                     let are_truths = is_truth(left) && is_truth(right);
                     return are_truths.then(|| self.condition(expression))?;
                 }
@@ -215,6 +221,25 @@ impl Builder {
             Expression::Call(function, arguments) => self.call(function, arguments)?,
             Expression::Function(_) => return None,
         })
+    }
+
+    /// `a ?? b` for `a or b` between the outputs of steps with conditions: the one that has run.
+    fn first_output(&mut self, sides: [&Expression; 2]) -> Option<String> {
+        let mut paths = Vec::new();
+        for side in sides {
+            let Expression::Name(name) = side else {
+                return None;
+            };
+            let NameMeaning::Path(path) = self.resolve(name)? else {
+                return None;
+            };
+            let mut steps = self.steps.iter();
+            let is_conditional =
+                steps.any(|step| path_of(&step.id) == path && step.when().is_some());
+            is_conditional.then_some(())?;
+            paths.push(path);
+        }
+        Some(paths.join(" ?? "))
     }
 
     /// `expression` as the operand of an operator.

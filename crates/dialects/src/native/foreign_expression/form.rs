@@ -87,10 +87,30 @@ impl Form {
         if self.kind == Kind::Text {
             self.within(Binding::Sum)
         } else {
-            format!("string({})", self.text)
+            let first = self.first_value();
+            format!("string({})", first.as_ref().unwrap_or(&self.text))
         }
     }
+
+    /// `a ?? b` for `a || b`, which is one of the values in a text, and no condition; `None` for any other form.
+    pub(super) fn first_value(&self) -> Option<String> {
+        let is_path = |part: &str| {
+            let is_name = |sign: char| sign.is_alphanumeric() || "_.[]".contains(sign);
+            part.starts_with(|sign: char| sign.is_alphabetic() || sign == '_')
+                && part.chars().all(is_name)
+        };
+        let inside = self
+            .text
+            .strip_prefix('(')
+            .and_then(|text| text.strip_suffix(')'));
+        let values: Vec<&str> = inside.unwrap_or(&self.text).split(" || ").collect();
+        (values.len() > 1 && values.iter().all(|value| is_path(value))).then(|| values.join(" ?? "))
+    }
 }
+
+/// The difference of `??` from an operator of another language that also replaces values that count as false.
+pub(super) const ONLY_MISSING: &str =
+    "`??` replaces a missing value, and not one that is empty or zero";
 
 /// An argument of a call.
 #[derive(Clone, Debug)]

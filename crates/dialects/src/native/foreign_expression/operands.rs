@@ -1,7 +1,7 @@
 //! The operands of expressions: names, literals, calls, and expressions in brackets.
 
 use super::calls;
-use super::form::{Argument, Binding, Form, Kind, LoopForm, joined, list, text};
+use super::form::{Argument, Binding, Form, Kind, LoopForm, ONLY_MISSING, joined, list, text};
 use super::methods;
 use super::parser::ForeignParser;
 use super::tokens::{Token, tokens};
@@ -331,6 +331,7 @@ impl ForeignParser<'_> {
             let value = parser.expression()?;
             (parser.at == tokens.len()).then_some(())?;
             self.differs(parser.difference);
+            self.differs(value.first_value().map(|_| ONLY_MISSING));
             texts.push(before);
             values.push(value);
             rest = after;

@@ -1,7 +1,7 @@
 //! A parser of expressions in Python, JavaScript and Jinja that writes them in this dialect: operators.
 
 use super::form::{
-    Argument, Binding, Form, Kind, choice, floor_quotient, joined, negated, quotient,
+    Argument, Binding, Form, Kind, ONLY_MISSING, choice, floor_quotient, joined, negated, quotient,
 };
 use super::tokens::Token;
 
@@ -108,8 +108,7 @@ impl<'t> ForeignParser<'t> {
                 matches!(right.kind, Kind::Text | Kind::Number | Kind::List) || right.text == "{}";
             let (sign, kind) = if is_default || (is_value && left.kind == Kind::Path) {
                 if !is_default && !matches!(&*right.text, "0" | "''" | "[]" | "{}") {
-                    self.difference =
-                        Some("`??` replaces a missing value, and not one that is empty or zero");
+                    self.difference = Some(ONLY_MISSING);
                 }
                 ("??", right.kind)
             } else {
@@ -231,6 +230,9 @@ impl<'t> ForeignParser<'t> {
         for (at, (sign, term)) in terms.iter().enumerate() {
             if at > 0 {
                 text.extend([" ", sign, " "]);
+            }
+            if is_text && term.first_value().is_some() {
+                self.difference = self.difference.or(Some(ONLY_MISSING));
             }
             text.push_str(&if is_text {
                 term.as_text()

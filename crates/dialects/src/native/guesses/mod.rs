@@ -138,7 +138,9 @@ pub(crate) fn has_named_steps(root: &Item) -> bool {
 
 /// Returns true if the field `key` is only for people, or only describes the format.
 pub(crate) fn is_for_people(key: &str, item: &Item) -> bool {
-    ((FOR_PEOPLE.contains(key) || matches!(key, "//" | "#")) && item.as_text().is_some())
+    let is_sentence = |text: &Arc<str>| key != "plan" || text.trim().contains(' ');
+    ((FOR_PEOPLE.contains(key) || matches!(key, "//" | "#" | "plan"))
+        && item.as_text().is_some_and(is_sentence))
         || is_format_mark(key, item)
 }
 

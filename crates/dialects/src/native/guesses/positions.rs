@@ -1,14 +1,73 @@
-//! Positions of steps in place of their ids: `"after": [0]`.
+//! Positions of steps in place of their ids: `"after": [0]`, and names of outputs where ids are positions or missing.
 
 use std::collections::HashSet;
 
 use planwright_core::{Code, Diagnostic, TextEdit};
 
-use super::Guesses;
-use crate::document::edits::json;
-use crate::document::{Item, ItemKind};
+use super::texts::bare_name;
+use super::words::{OUTPUT_NAMES, STEP};
+use super::{Guesses, has};
+use crate::document::edits::{json, removal};
+use crate::document::{Item, ItemEntry, ItemKind};
 
 impl Guesses<'_> {
+    /// Reads the names of outputs in `items` as their ids: beside a number in place of an id, and of a loop whose other steps have only
+    /// such names.
+    pub(super) fn outputs_as_ids(&mut self, items: &mut [Item]) {
+        if items.iter().any(|item| item.has("id")) {
+            return;
+        }
+        let counts = |item: &Item| entries_of(item).iter().filter(|one| is_count(one)).count() == 1;
+        let waits = |item: &Item| entries_of(item).iter().any(|one| is_word_for("after", one));
+        let is_numbered = items
+            .iter()
+            .all(|item| counts(item) && name_of(item).is_some())
+            && !items.iter().any(waits);
+        // A name that is never read may be a label only.
+        let reads = |name: &str| items.iter().any(|item| mentions(item, name, false));
+        if is_numbered && items.iter().filter_map(name_of).any(reads) {
+            for item in items {
+                let ItemKind::Object(entries) = &mut item.kind else {
+                    continue;
+                };
+                if let Some(at) = entries.iter().position(is_count) {
+                    let entry = entries.remove(at);
+                    let edits = removal(self.source, &entry).into_iter().collect();
+                    self.unknown_with(
+                        &entry,
+                        "leave it out: the name of the output is the `id`",
+                        edits,
+                    );
+                }
+                if let Some(entry) = entries.iter_mut().find(|one| is_output_name(one)) {
+                    self.rename_entry(entry, "the step", "id");
+                }
+            }
+            return;
+        }
+        let names_output = |item: &Item| item.get("as").and_then(Item::as_text).is_some();
+        if items.len() < 2 || !items.iter().all(names_output) {
+            return;
+        }
+        for item in items {
+            let is_item = item
+                .get("as")
+                .and_then(Item::as_text)
+                .is_some_and(|name| mentions(item, name, true));
+            let is_loop = entries_of(item)
+                .iter()
+                .any(|one| is_word_for("for_each", one));
+            if let ItemKind::Object(entries) = &mut item.kind
+                && is_loop
+                && !is_item
+                && !has(entries, "item")
+                && let Some(entry) = entries.iter_mut().find(|entry| &*entry.key == "as")
+            {
+                self.rename_entry(entry, "the step", "id");
+            }
+        }
+    }
+
     /// Replaces positions in the `after` of `items` by the ids of those steps, if they can only count from 0 or only from 1.
     pub(super) fn positions(&mut self, items: &mut [Item]) {
         let ids: Vec<Option<String>> = items
@@ -72,6 +131,55 @@ impl Guesses<'_> {
                 waits_for.kind = ItemKind::Text(id.as_str().into());
             }
         }
+    }
+}
+
+fn entries_of(item: &Item) -> &[ItemEntry] {
+    item.as_object().unwrap_or_default()
+}
+
+/// Returns true if the key of `entry` is `field`, or another word for it.
+fn is_word_for(field: &str, entry: &ItemEntry) -> bool {
+    let mut groups = STEP.iter().filter(|group| group.field == field);
+    *entry.key == *field || groups.any(|group| group.words.contains(&&*entry.key))
+}
+
+/// Returns true for a number where the id of a step belongs.
+fn is_count(entry: &ItemEntry) -> bool {
+    is_word_for("id", entry) && matches!(entry.item.kind, ItemKind::Number(_))
+}
+
+/// Returns true for the name of the output of a step.
+fn is_output_name(entry: &ItemEntry) -> bool {
+    let is_bare = |text: &str| bare_name(text).is_some_and(|name| name == text);
+    OUTPUT_NAMES.contains(&entry.key) && entry.item.as_text().is_some_and(|text| is_bare(text))
+}
+
+/// The name of the output of the step `item`, if it has one.
+fn name_of(item: &Item) -> Option<&str> {
+    let mut named = entries_of(item)
+        .iter()
+        .filter(|entry| is_output_name(entry));
+    let only = named.next().filter(|_| named.next().is_none())?;
+    only.item.as_text().map(|text| &**text)
+}
+
+/// Returns true if a text in `item` has `name` as a word; a whole text counts only if it `may_be_whole`.
+fn mentions(item: &Item, name: &str, may_be_whole: bool) -> bool {
+    let is_part = |sign: char| sign.is_alphanumeric() || sign == '_';
+    let has_word = |text: &str| {
+        text.match_indices(name).any(|(at, _)| {
+            !text[..at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part)
+        })
+    };
+    match &item.kind {
+        ItemKind::Text(text) => has_word(text) && (may_be_whole || **text != *name),
+        ItemKind::List(items) => items.iter().any(|item| mentions(item, name, may_be_whole)),
+        ItemKind::Object(entries) => entries
+            .iter()
+            .filter(|entry| &*entry.key != "as")
+            .any(|entry| mentions(&entry.item, name, may_be_whole)),
+        ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) => false,
     }
 }
 

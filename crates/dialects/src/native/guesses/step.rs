@@ -33,6 +33,7 @@ impl Guesses<'_> {
             self.flatten(items);
         }
         self.fallback_calls(items);
+        self.outputs_as_ids(items);
         for item in items.iter_mut() {
             self.step(item, names);
             self.previous = item.get("id").and_then(Item::as_text).cloned();

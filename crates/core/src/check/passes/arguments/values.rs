@@ -222,12 +222,14 @@ impl ArgumentPass<'_> {
                     let mut diagnostic =
                         reporter.error(Code::WrongReferenceType, reference.place, message);
                     let written = meant_text(self.resolved, reference);
-                    diagnostic.help = fitting_fields(wanted, &found)
+                    diagnostic.help = self
+                        .only_field_advice(wanted, reference, &found)
+                        .or_else(|| fitting_fields(wanted, &found))
                         .or_else(|| self.same_round(reference, &found))
                         .or_else(|| text_advice(wanted, &written, &found))
                         .or_else(|| self.sibling_fields(wanted, reference));
                     reporter.push(diagnostic);
-                } else {
+                } else if !self.report_alternatives(receiver, wanted, reference, path, reporter) {
                     self.check_answers(receiver, wanted, reference, path, reporter);
                 }
             }

@@ -13,6 +13,7 @@ use super::literals::step_path;
 use super::{ReadPass, describe_failure};
 use crate::check::reporter::Reporter;
 use crate::check::type_inference::ReadTarget;
+use crate::expression::function::foreign_word;
 use crate::expression::print_path;
 use crate::expression::typing::size_help;
 use crate::plan::{InputKind, Node, NodeKind, Read, Segment, Source};
@@ -28,33 +29,6 @@ const PREVIOUS: [&str; 6] = [
     "last_step",
     "last_output",
 ];
-
-/// The comparison of the field `word` of the step `id` in `text` with the name of an outcome, `a.status == 'failed'`, and the condition
-/// that is meant.
-fn outcome_comparison<'t>(text: &'t str, id: &str, word: &str) -> Option<(&'t str, String)> {
-    let path = format!("{id}.{word}");
-    let start = text.find(&path)?;
-    let behind = text.get(start + path.len()..)?;
-    let operator = behind.trim_start();
-    let (is_equal, operand) = match operator.strip_prefix("==") {
-        Some(operand) => (true, operand.trim_start()),
-        None => (false, operator.strip_prefix("!=")?.trim_start()),
-    };
-    let quote = operand
-        .chars()
-        .next()
-        .filter(|sign| "'\"".contains(*sign))?;
-    let name = operand.get(1..)?.split_once(quote)?.0;
-    let is_success = match &*name.to_lowercase() {
-        "success" | "succeeded" | "successful" | "ok" | "completed" | "complete" | "done"
-        | "passed" => true,
-        "failed" | "failure" | "error" | "errored" => false,
-        _ => return None,
-    };
-    let end = text.len() - operand.len() + name.len() + 2;
-    let sign = if is_equal == is_success { "" } else { "!" };
-    Some((text.get(start..end)?, format!("{sign}results.{id}.success")))
-}
 
 impl ReadPass<'_> {
     /// The hint for a word that stands for another root of references.
@@ -90,6 +64,12 @@ impl ReadPass<'_> {
     fn written(&self, word: &str, meant: &str) -> String {
         let read = format!("{word}{}", print_path(&self.read.path));
         format!("write `{}`", replaced(&self.text(), &read, meant))
+    }
+
+    /// The hint for a word of another language for a literal, `a ?? False`.
+    pub(super) fn literal_advice(&self, word: &str) -> Option<String> {
+        let here = foreign_word(word).filter(|_| self.read.path.is_empty())?;
+        self.text().contains(' ').then(|| self.written(word, here))
     }
 
     /// The hint for the name of an input without its root.
@@ -191,9 +171,8 @@ impl ReadPass<'_> {
             "success" | "succeeded" | "ok" | "failed" | "error" | "status"
         ) && rest.is_empty()
         {
-            let text = self.text();
-            if let Some((compared, meant)) = outcome_comparison(&text, id.as_str(), word) {
-                return Some(format!("write `{}`", replaced(&text, compared, &meant)));
+            if let Some(advice) = self.outcome_advice(id, word) {
+                return Some(advice);
             }
             let sign = if matches!(&**word, "failed" | "error") {
                 "!"

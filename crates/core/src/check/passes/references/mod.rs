@@ -1,8 +1,10 @@
 //! The reference and expression passes: unknown names, paths that lead nowhere, and operations that cannot apply.
 
 mod advice;
+mod alternatives;
 mod comparisons;
 mod literals;
+mod outcomes;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -48,6 +50,7 @@ pub(in crate::check) fn check<'a>(
     };
     number_of_step(resolved, usage, reporter);
     reference_in_text(resolved, usage, reporter);
+    alternatives::check(resolved, types, usage, reporter);
     usage.reference.each_read(&mut |read| {
         let pass = ReadPass {
             resolved,
@@ -108,6 +111,7 @@ impl ReadPass<'_> {
                     let tool = step.and_then(|(index, _)| self.resolved.tool(index));
                     shell_advice(&self.text(), tool.map(AsRef::as_ref))
                 })
+                .or_else(|| self.literal_advice(id.as_str()))
                 .or_else(|| step_advice(self.resolved, id.as_str(), reporter));
             let is_near = diagnostic
                 .help
@@ -346,6 +350,13 @@ impl ReadPass<'_> {
             reporter.push(diagnostic.help(advice));
             return;
         }
+        if rest.is_empty()
+            && !is_seen
+            && !self.has_fallback
+            && self.warn_of_outcome(id, word, reporter)
+        {
+            return;
+        }
         let is_meant = match &**word {
             "output" | "outputs" => true,
             "content" => matches!(rest, [Segment::Index(_), Segment::Key(key)] if &**key == "text"),
@@ -573,6 +584,7 @@ fn report(problem: TypeError, meant: &str, usage: &ReferenceUse<'_>, reporter: &
         .or_else(|| any_item_advice(&text).filter(|_| is_list))
         .or_else(|| size_of_computed(&text).filter(|_| has_size))
         .or_else(|| truth_of_value(&text).filter(|_| is_truth))
+        .or_else(|| negated_value(&text, &diagnostic.message))
         .or_else(|| joined_list(&text).filter(|_| is_join))
         .or(diagnostic.help)
         .or(problem.help);
@@ -599,6 +611,34 @@ fn truth_of_value(text: &str) -> Option<String> {
         let (value, default) = (same.trim(), default.trim());
         format!("write `${{{value} ?? {default}}}` for a value that may be missing, or compare it with `==`")
     })
+}
+
+/// The advice for `!list` and `!text`, which other languages take for an empty one.
+fn negated_value(text: &str, message: &str) -> Option<String> {
+    let (_, kind) = message.split_once("`!` needs true or false, not ")?;
+    let empty = match kind {
+        kind if kind.starts_with("a list") => "size(VALUE) == 0",
+        "text" => "VALUE == ''",
+        "a number" | "a whole number" => "VALUE == 0",
+        _ => return None,
+    };
+    let parts: Vec<&str> = text.split('!').collect();
+    let [before, behind] = parts.as_slice() else {
+        return None;
+    };
+    let is_path = |sign: char| sign.is_alphanumeric() || "_.[]".contains(sign);
+    let enclosed = behind.strip_prefix('(');
+    let path = enclosed.unwrap_or(behind);
+    let (path, rest) = path.split_at_checked(path.find(|sign| !is_path(sign))?)?;
+    let rest = match enclosed {
+        Some(_) => rest.strip_prefix(')')?,
+        None => rest,
+    };
+    // A call of a method, or an operator that binds more tightly, belongs to the value.
+    let ends = ["}", ")", "&&", "||", "?", ":"];
+    let is_whole = ends.iter().any(|end| rest.trim_start().starts_with(end));
+    let meant = empty.replace("VALUE", path);
+    (is_whole && !path.is_empty()).then(|| format!("write `{before}{meant}{rest}`"))
 }
 
 /// Checks that a condition may be a boolean. No other value counts as true or false.

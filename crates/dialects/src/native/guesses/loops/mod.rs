@@ -2,7 +2,7 @@
 
 mod lists;
 
-use planwright_core::{Code, Diagnostic};
+use planwright_core::{Code, Diagnostic, TextEdit};
 
 use super::step::may_have_loose_arguments;
 use super::texts::{bare_name, expression_of};
@@ -117,6 +117,8 @@ impl Guesses<'_> {
 
     /// Reads a name for the item of a loop under another name than `as`, or at another place.
     pub(super) fn loop_item(&mut self, entries: &mut Vec<ItemEntry>) {
+        let loops = entries.iter().find(|entry| &*entry.key == "for_each");
+        let key = loops.map(|entry| entry.key_span).unwrap_or_default();
         let Some(over) = get_mut(entries, "for_each") else {
             return;
         };
@@ -128,6 +130,7 @@ impl Guesses<'_> {
             self.rename(inner, "`for_each`", FOR_EACH, is_known);
             found = inner.iter().position(is_name).map(|at| inner.remove(at));
         }
+        let is_inside = found.is_some();
         // `"loop_control": {"loop_var": "x"}` of Ansible
         if found.is_none()
             && let Some(at) = entries
@@ -149,13 +152,31 @@ impl Guesses<'_> {
         };
         let name = entry.item.as_text().and_then(|text| bare_name(text));
         let name = name.unwrap_or_default();
-        let message = format!(
-            "the name of a loop's item is `as`, beside `for_each`, found {}",
-            quote(&entry.key)
-        );
-        let help = format!("write `\"as\": \"{name}\"` beside `for_each`");
-        let diagnostic = Diagnostic::error(Code::UnknownField, message);
-        self.sink.push_at_key(&entry, diagnostic.help(help));
+        let written = format!("\"as\": {}", json(&name));
+        let (message, help) = if is_inside && &*entry.key == "as" {
+            let message = "`as` stands beside `for_each`, and not in it".to_owned();
+            (
+                message,
+                format!("move it out of `for_each`: write `{written}` beside it"),
+            )
+        } else {
+            let key = quote(&entry.key);
+            let message =
+                format!("the name of a loop's item is `as`, beside `for_each`, found {key}");
+            (message, format!("write `{written}` beside `for_each`"))
+        };
+        let is_free = !name.is_empty() && !has(entries, "as");
+        let is_written = is_inside && is_free && key.start < key.end;
+        let mut edits: Vec<TextEdit> = removal(self.source, &entry)
+            .filter(|_| is_written)
+            .into_iter()
+            .collect();
+        if !edits.is_empty() {
+            let written = format!("{written}, ");
+            edits.push(TextEdit::new(key.start..key.start, written));
+        }
+        let diagnostic = Diagnostic::error(Code::UnknownField, message).help(help);
+        self.sink.push_at_key(&entry, diagnostic.fixes(edits));
         if !name.is_empty() && !has(entries, "as") {
             entry.key = "as".into();
             entry.item.kind = ItemKind::Text(name.into());

@@ -398,6 +398,7 @@ pub(super) const PLAN: &[Synonyms] = &[
         field: "name",
         words: &[
             "id",
+            "plan",
             "plan_name",
             "plan_id",
             "planId",
