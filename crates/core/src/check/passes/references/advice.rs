@@ -171,7 +171,7 @@ impl ReadPass<'_> {
             "success" | "succeeded" | "ok" | "failed" | "error" | "status"
         ) && rest.is_empty()
         {
-            if let Some(advice) = self.outcome_advice(id, word) {
+            if let Some(advice) = self.outcome_advice(id, word, "") {
                 return Some(advice);
             }
             let sign = if matches!(&**word, "failed" | "error") {

@@ -3,7 +3,7 @@
 use super::ReadPass;
 use crate::check::passes::meant::replaced;
 use crate::check::reporter::Reporter;
-use crate::plan::{NodeKind, OnError};
+use crate::plan::{Action, NodeKind, OnError};
 use crate::{Code, Severity, StepId};
 
 /// Words of other systems for the outcome of a step.
@@ -66,12 +66,14 @@ fn outcome(operand: &str, word: &str) -> Option<(bool, usize)> {
 
 impl ReadPass<'_> {
     /// The hint for a comparison of the field `word` of the step `id` with the name of an outcome, or for such a field as a condition.
-    pub(super) fn outcome_advice(&self, id: &StepId, word: &str) -> Option<String> {
+    /// `purpose` stands behind the form to write.
+    pub(super) fn outcome_advice(&self, id: &StepId, word: &str, purpose: &str) -> Option<String> {
         let text = self.text();
         let (written, meant) = outcome_comparison(&text, id.as_str(), word)
             .map(|(written, meant)| (written.to_owned(), meant))
             .or_else(|| self.outcome_condition(id, word))?;
-        let advice = format!("write `{}`", replaced(&text, &written, &meant));
+        let meant_text = replaced(&text, &written, &meant);
+        let advice = format!("write `{meant_text}`{purpose}");
         let step = self.resolved.ids.get(id);
         let step = step.and_then(|index| self.resolved.step(*index));
         let fails = step.is_some_and(|step| step.on_error == OnError::Fail);
@@ -117,11 +119,15 @@ impl ReadPass<'_> {
         word: &str,
         reporter: &mut Reporter<'_>,
     ) -> bool {
-        // In its own `until`, a step asks what its server answered.
-        if !WORDS.contains(&word) || self.is_own() {
+        let step = self.resolved.ids.get(id);
+        let step = step.and_then(|index| self.resolved.step(*index));
+        let is_call = step.is_some_and(|step| matches!(step.action, Action::Tool(_)));
+        // In its own `until`, a step asks what its server answered. The fields of a value are those of its data.
+        if !WORDS.contains(&word) || !is_call || self.is_own() {
             return false;
         }
-        let Some(advice) = self.outcome_advice(id, word) else {
+        let purpose = " for the outcome of the step";
+        let Some(advice) = self.outcome_advice(id, word, purpose) else {
             return false;
         };
         if !reporter.count_if_full(Severity::Warning) {
@@ -131,7 +137,7 @@ impl ReadPass<'_> {
             );
             let place = self.usage.reference.place;
             let diagnostic = reporter.warning(Code::UnlistedPath, place, message);
-            reporter.push(diagnostic.help(format!("{advice}; that is the outcome of the step")));
+            reporter.push(diagnostic.help(advice));
         }
         true
     }
