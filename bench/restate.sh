@@ -77,7 +77,8 @@ import json, sys
 kind, count = sys.argv[1], int(sys.argv[2])
 steps = [{"id": f"s{n}", "tool": "look", "args": {"n": f"${{s{n - 1}.n}}" if kind != "spread" and 0 < n else n}} for n in range(count)]
 if kind == "waiting":
-    steps.append({"id": "last", "tool": "pay", "args": {"n": f"${{s{count - 1}.n}}"}})
+    # A plan has at most 10,000 steps.
+    steps[-1] = {"id": "last", "tool": "pay", "args": {"n": f"${{s{count - 2}.n}}"}}
 print(json.dumps({"steps": steps, "output": []}))
 END
 }
@@ -97,7 +98,10 @@ replay() {
     rm -f run.log
     submit &
     local running=$!
-    until grep -qs waits run.log; do sleep 0.1; done
+    until grep -qs waits run.log; do
+        kill -0 $running
+        sleep 0.1
+    done
     kill -9 "$(cat worker.pid)"
     "$planwright" approve last last --digest "$("$planwright" approve last last --show --format json 2>/dev/null |
         python3 -c 'import json, sys; print(json.load(sys.stdin)["digest"])')" 2>/dev/null
