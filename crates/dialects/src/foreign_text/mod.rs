@@ -19,6 +19,7 @@ use std::sync::Arc;
 use planwright_core::{Code, Diagnostic, Diagnostics, Value};
 
 use self::advice::{Extent, JSON_FORM, Reading, advice, advice_of, reading};
+pub(crate) use self::program::only_reads;
 use crate::document::{ReadLimits, quote, read_yaml, yaml_part};
 use crate::lowering::lines::tool_name_length;
 

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use planwright_core::Value;
 
 use self::builder::{Builder, NameMeaning};
-pub(super) use self::names::only_reads;
+pub(crate) use self::names::only_reads;
 use self::syntax::FunctionDefinition;
 pub(super) use self::syntax::{Expression, ProgramArgument, Statement, TryBlock};
 use self::values::reference;

@@ -90,7 +90,7 @@ pub(super) const FUNCTIONS: [&str; 33] = [
 ];
 
 /// Returns true if the name of `tool` says that it only reads.
-pub(in crate::foreign_text) fn only_reads(tool: &str) -> bool {
+pub(crate) fn only_reads(tool: &str) -> bool {
     [
         "read", "get", "list", "search", "find", "fetch", "describe", "query", "show", "lookup",
         "count", "head", "view",
