@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use planwright_core::{Code, Diagnostic, Place, PointerSegment, SourceText, Span};
+use planwright_core::{Code, Diagnostic, Place, PointerSegment, SourceText, Span, TextEdit};
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError};
 
 use super::yaml_scalar::plain_value;
@@ -209,6 +209,22 @@ struct YamlReader<'a> {
     root: Option<Item>,
 }
 
+/// The value of the field in `line` in quotes, with the byte at which it begins, if it has no quotes, and signs that need them.
+fn quoted_value(line: &str) -> Option<(usize, String)> {
+    let (key, value) = line.trim_end().split_once(": ")?;
+    let name = key.trim_start_matches([' ', '-']);
+    let is_name = !name.is_empty()
+        && name
+            .chars()
+            .all(|sign| sign.is_alphanumeric() || sign == '_' || sign == '-');
+    let text = value.trim_start();
+    let at = key.len() + ": ".len() + value.len() - text.len();
+    let is_open = text.starts_with(['@', '%'])
+        || text.contains(": ") && !text.starts_with(['"', '\'', '[', '{', '|', '>', '&', '*', '!']);
+    let is_shown = !text.contains('`') && line.len() == line.trim_end().len();
+    (is_name && is_open && is_shown).then(|| (at, format!("'{}'", text.replace('\'', "''"))))
+}
+
 impl YamlReader<'_> {
     fn scan_error(&self, error: &ScanError) -> Box<Diagnostic> {
         let at = self.offsets.byte(error.marker().index());
@@ -226,7 +242,13 @@ impl YamlReader<'_> {
             "put the whole text in quotes, single ones around double ones, if it has `: `, ` #`, or begins with a sign such as `{`, `[`, `*`, `@` or `%`"
         };
         let message = format!("the text is YAML, and malformed here: {}", error.info());
-        problem(message, line_start..line_start + line.len(), help)
+        let span = line_start..line_start + line.len();
+        if let Some((at, quoted)) = quoted_value(line) {
+            let help = format!("put the whole text in quotes: write `{quoted}`");
+            let edit = TextEdit::new(line_start + at..span.end, quoted);
+            return Box::new(problem(message, span, &help).fixes([edit]));
+        }
+        problem(message, span, help)
     }
 
     fn read(&mut self, event: Event<'_>, span: Span) -> Result<(), Box<Diagnostic>> {
@@ -263,7 +285,7 @@ impl YamlReader<'_> {
                     return self.take_key(text.into(), span);
                 }
                 let kind = match style {
-                    ScalarStyle::Plain => plain_value(&text, span)?,
+                    ScalarStyle::Plain => plain_value(&text, span, self.open_key())?,
                     ScalarStyle::SingleQuoted
                     | ScalarStyle::DoubleQuoted
                     | ScalarStyle::Literal
@@ -347,6 +369,14 @@ impl YamlReader<'_> {
         Span {
             start: span.start,
             end: span.start + length,
+        }
+    }
+
+    /// The key of the value that comes next; `None` outside of an object.
+    fn open_key(&self) -> Option<&str> {
+        match self.open.last().map(|open| &open.kind) {
+            Some(OpenKind::Object { key, .. }) => key.as_ref().map(|(key, _)| &**key),
+            Some(OpenKind::List(_)) | None => None,
         }
     }
 

@@ -6,9 +6,36 @@ use planwright_core::{Diagnostic, Number, Span};
 use super::yaml_reader::problem;
 use super::{ItemKind, is_number, quote};
 
+/// Fields of plans and playbooks that are always booleans.
+const FLAGS: [&str; 18] = [
+    "alone",
+    "allow_failure",
+    "any_errors_fatal",
+    "approval",
+    "become",
+    "check_mode",
+    "continue-on-error",
+    "continue_on_error",
+    "enabled",
+    "fail-fast",
+    "gather_facts",
+    "idempotent",
+    "ignore_errors",
+    "ignore_unreachable",
+    "no_log",
+    "optional",
+    "requires_approval",
+    "run_once",
+];
+
 /// The value of a plain scalar by the [core schema](https://yaml.org/spec/1.2.2/#103-core-schema). Numbers in other bases and with zeros
-/// before them, `yes`, `no`, `on` and `off` are errors: readers of YAML 1.1 and 1.2 disagree about them.
-pub(super) fn plain_value(text: &str, span: Span) -> Result<ItemKind, Box<Diagnostic>> {
+/// before them, `yes`, `no`, `on` and `off` are errors: readers of YAML 1.1 and 1.2 disagree about them. As the value of a field `key` that
+/// has no other values than booleans, `yes` is true.
+pub(super) fn plain_value(
+    text: &str,
+    span: Span,
+    key: Option<&str>,
+) -> Result<ItemKind, Box<Diagnostic>> {
     Ok(match text {
         "" | "~" | "null" | "Null" | "NULL" => ItemKind::Null,
         "true" | "True" | "TRUE" => ItemKind::Bool(true),
@@ -17,6 +44,12 @@ pub(super) fn plain_value(text: &str, span: Span) -> Result<ItemKind, Box<Diagno
             .iter()
             .any(|word| text.eq_ignore_ascii_case(word)) =>
         {
+            if key.is_some_and(|key| FLAGS.contains(&key)) {
+                let is_true = ["yes", "on"]
+                    .iter()
+                    .any(|word| text.eq_ignore_ascii_case(word));
+                return Ok(ItemKind::Bool(is_true));
+            }
             let message = format!("{} may be a boolean or a text", quote(text));
             let help = "write a text in double quotes, and a boolean as `true` or `false`";
             return Err(problem(message, span, help));

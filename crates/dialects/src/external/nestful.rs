@@ -47,7 +47,10 @@ impl Dialect for Nestful {
 
     fn reference_form(&self) -> Option<ReferenceForm> {
         Some(ReferenceForm {
-            write: |path| Some(format!("${path}$")),
+            // A call without a label has a number as its id, to which nothing refers.
+            write: |path| {
+                (!path.starts_with(|sign: char| sign.is_ascii_digit())).then(|| format!("${path}$"))
+            },
             is_own: |text| {
                 let label = text.strip_prefix('$');
                 label.is_some_and(|label| {
@@ -226,6 +229,15 @@ impl ReferenceSyntax for NestfulTexts<'_> {
             offsets: None,
         };
         let labels = self.labels;
+        if let Some(number) = number_of_call(text).filter(|number| !labels.contains(number)) {
+            let message = format!("no call has the label {}", quote(number));
+            let help = format!(
+                "give the call a label, `\"label\": \"$var_{number}\"`, and write `$var_{number}$`"
+            );
+            let diagnostic = Diagnostic::error(Code::UnknownStep, message);
+            self.sink.push(place, diagnostic.help(help));
+            return NodeKind::Literal(Arc::clone(text).into());
+        }
         let borders = (&mut *self.source, &mut *self.sink);
         lower_fragments(
             whole,
@@ -234,6 +246,13 @@ impl ReferenceSyntax for NestfulTexts<'_> {
             &mut |inside, place| read(inside, labels, place),
         )
     }
+}
+
+/// The number of a call in a text that is nothing else, `$3$`: an amount has no sign behind it.
+fn number_of_call(text: &str) -> Option<&str> {
+    let inside = text.strip_prefix('$')?.strip_suffix('$')?;
+    let is_number = !inside.is_empty() && inside.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then_some(inside)
 }
 
 const FORM: &str = "write `$label.field$`, and `$$` for a literal `$` before a label";

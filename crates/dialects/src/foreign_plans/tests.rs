@@ -19,7 +19,7 @@ fn plans_of_other_systems_have_the_same_steps() {
             "C": {"Type": "Task", "Resource": "h", "Parameters": {"x.$": "$.z", "t": "${no}"}, "TimeoutSeconds": 5, "End": true}}}"#,
         Some((
             "a state machine of AWS Step Functions",
-            r#"{"steps":[{"id":"A","tool":"f","args":{"p":"${inputs.p}","q":1}},{"id":"B","tool":"g","args":{"x":"${A.b[0]}","y":"${inputs.p}"},"after":["A"],"retry":3},{"id":"C","tool":"h","args":{"x":"${B.z}","t":"$${no}"},"after":["B"],"timeout":"5s"}]}"#,
+            r#"{"inputs":{"p":{}},"steps":[{"id":"A","tool":"f","args":{"p":"${inputs.p}","q":1}},{"id":"B","tool":"g","args":{"x":"${A.b[0]}","y":"${inputs.p}"},"after":["A"],"retry":3},{"id":"C","tool":"h","args":{"x":"${B.z}","t":"$${no}"},"after":["B"],"timeout":"5s"}]}"#,
         )),
     );
     check(
@@ -30,7 +30,7 @@ fn plans_of_other_systems_have_the_same_steps() {
             "M": {"Type": "Map", "ItemsPath": "$.list", "MaxConcurrency": 2, "Iterator": {"StartAt": "I", "States": {"I": {"Type": "Task", "Resource": "h", "Parameters": {"x.$": "$.n"}, "End": true}}}, "End": true}}}"#,
         Some((
             "a state machine of AWS Step Functions",
-            r#"{"steps":[{"id":"A","tool":"f","args":{}},{"id":"B","tool":"g","args":{}},{"id":"M","tool":"h","args":{"x":"${item.n}"},"after":["A","B"],"for_each":"${inputs.list}","max_parallel":2}]}"#,
+            r#"{"inputs":{"list":{}},"steps":[{"id":"A","tool":"f","args":{}},{"id":"B","tool":"g","args":{}},{"id":"M","tool":"h","args":{"x":"${item.n}"},"after":["A","B"],"for_each":"${inputs.list}","max_parallel":2}]}"#,
         )),
     );
     check(

@@ -318,6 +318,16 @@ impl<'a> ReferenceNames<'a> {
         }
     }
 
+    /// The path of the output of the step before the searched one.
+    pub(super) fn previous_path(&self) -> Option<&str> {
+        self.previous.as_deref()
+    }
+
+    /// Returns true if the references are those of the native dialect.
+    pub(super) fn is_native(&self) -> bool {
+        self.is_native
+    }
+
     /// Returns true if `name` is that of an input or the item of a loop.
     pub(super) fn has_input(&self, name: &str) -> bool {
         self.inputs.contains_key(name)

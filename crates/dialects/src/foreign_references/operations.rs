@@ -24,6 +24,9 @@ impl ReferenceNames<'_> {
         if let Some(meaning) = self.output_call(written) {
             return Some((meaning, Certainty::Certain));
         }
+        if let Some(meaning) = self.of_nodes(written) {
+            return Some((meaning, Certainty::Certain));
+        }
         // The output of a node of n8n: `$('a').item.json.x`, `$('a').first().json.x`
         let node = written.trim().strip_prefix("$('");
         let node = node
@@ -67,6 +70,54 @@ impl ReferenceNames<'_> {
             Certainty::Doubtful
         };
         Some((meaning, certainty))
+    }
+
+    /// The native expression for one of n8n, whose outputs are `$('a').item.json`, `$node["a"].json` and `$json`; `None` if it has none of
+    /// them, or a part without a counterpart.
+    fn of_nodes(&self, written: &str) -> Option<String> {
+        let mut expression = String::new();
+        let mut rest = written.trim();
+        let mut is_found = false;
+        while let Some(at) = rest.find('$').filter(|_| self.is_native()) {
+            let (before, after) = rest.split_at(at);
+            let (output, length) = self.output_of_node(after)?;
+            expression.extend([before, &*output]);
+            rest = &after[length..];
+            is_found = true;
+        }
+        expression.push_str(rest);
+        is_found
+            .then(|| form_in(&expression).or_else(|| expression_in(&expression, Language::Value)))?
+    }
+
+    /// The path of the output of a node of n8n at the start of `text`, with its length there.
+    fn output_of_node(&self, text: &str) -> Option<(String, usize)> {
+        let of_previous = [
+            "$json",
+            "$input.item.json",
+            "$input.first().json",
+            "$input.last().json",
+        ];
+        let root = of_previous.iter().find(|root| {
+            let after = text.strip_prefix(**root);
+            after.is_some_and(|after| !after.starts_with(|sign: char| sign.is_alphanumeric()))
+        });
+        if let Some(root) = root {
+            return Some((self.previous_path()?.to_owned(), root.len()));
+        }
+        let (open, close) = [
+            ("$('", "')"),
+            ("$(\"", "\")"),
+            ("$node['", "']"),
+            ("$node[\"", "\"]"),
+        ]
+        .into_iter()
+        .find(|(open, _)| text.starts_with(open))?;
+        let (name, after) = text.strip_prefix(open)?.split_once(close)?;
+        let fields = [".item.json", ".first().json", ".last().json", ".json"];
+        let field = fields.iter().find(|field| after.starts_with(**field))?;
+        let length = text.len() - after.len() + field.len();
+        Some((self.path(name)?, length))
     }
 
     /// The path in this dialect of `body('a')?['field']`, the output of a step of Logic Apps.

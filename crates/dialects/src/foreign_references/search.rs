@@ -2,11 +2,12 @@
 //! system was lowered.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
 
-use planwright_core::plan::{Action, Input, Node, NodeKind, Output, TextPart};
+use planwright_core::plan::{Action, Input, Node, NodeKind, Output, Step, TextPart};
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, PointerSegment, Value};
 
 use super::expressions::expressions;
@@ -14,7 +15,7 @@ use super::markers::phrase::names_call_zero;
 use super::markers::{CHECKED_FIELDS, Marker, ReferenceForm, ReferenceNames};
 use super::outside::outside_operation;
 use crate::document::{DiagnosticSink, Item, ItemEntry, ItemKind};
-use crate::native::path_of;
+use crate::native::{UsedIds, path_of};
 
 /// The maximum number of markers of one text that are replaced.
 const MAX_REPLACEMENTS: usize = 32;
@@ -122,15 +123,28 @@ const MAX_SHOWN_PLAN: usize = 2000;
 /// The native JSON of `plan`, whose steps are calls with literal arguments, with references in place of the markers that are
 /// certain; `None` if it has other texts that look like references.
 fn native_form(plan: &Plan, form: ReferenceForm) -> Option<String> {
-    let names = ReferenceNames::of_slots(plan, form);
-    let steps = plan.steps.iter().map(|step| {
+    // The positions of calls without names are no names either.
+    let has_name = |step: &Step| path_of(step.id.as_str()) == step.id.as_str();
+    let named = plan.steps.iter().filter(|step| has_name(step));
+    let mut used: UsedIds = named.map(|step| step.id.to_string()).collect();
+    let ids = plan.steps.iter().map(|step| match &step.action {
+        _ if has_name(step) => Some(step.id.to_string()),
+        Action::Tool(tool) => Some(used.add_for(&tool.text)),
+        Action::Value(_) | Action::Plan(_) => None,
+    });
+    let ids: Vec<String> = ids.collect::<Option<_>>()?;
+    let names = if plan.steps.iter().all(has_name) {
+        ReferenceNames::of_slots(plan, form)
+    } else {
+        names_of_calls(plan, &ids)
+    };
+    let steps = plan.steps.iter().zip(&ids).map(|(step, id)| {
         let (Action::Tool(tool), NodeKind::Literal(args)) = (&step.action, &step.args.kind) else {
             return None;
         };
-        let id = step.id.as_str();
-        let args = names.as_native(args).filter(|_| path_of(id) == id)?;
+        let args = names.as_native(args)?;
         Some(Value::object([
-            ("id", Value::from(id)),
+            ("id", Value::from(&**id)),
             ("tool", Value::from(&*tool.text)),
             ("args", args),
         ]))
@@ -143,6 +157,26 @@ fn native_form(plan: &Plan, form: ReferenceForm) -> Option<String> {
     }
     let json = Value::object([("steps", steps)]).to_json();
     (json.len() <= MAX_SHOWN_PLAN && !json.contains('`')).then_some(json)
+}
+
+/// The names of the steps of `plan` and of the tools that only one of them calls, as those of the steps `ids`.
+fn names_of_calls<'a>(plan: &'a Plan, ids: &[String]) -> ReferenceNames<'a> {
+    let tool = |step: &'a Step| match &step.action {
+        Action::Tool(tool) => Some(&*tool.text),
+        Action::Value(_) | Action::Plan(_) => None,
+    };
+    let mut paths: HashMap<&str, Cow<'_, str>> = HashMap::new();
+    for (step, id) in plan.steps.iter().zip(ids) {
+        let mut callers = plan.steps.iter().filter(|other| tool(other) == tool(step));
+        if let (Some(tool), Some(_), None) = (tool(step), callers.next(), callers.next()) {
+            paths.insert(tool, Cow::from(id.clone()));
+        }
+    }
+    for (step, id) in plan.steps.iter().zip(ids) {
+        paths.insert(step.id.as_str(), Cow::from(id.clone()));
+    }
+    let order = plan.steps.iter().map(|step| step.id.as_str()).collect();
+    ReferenceNames::of_paths(order, paths, HashMap::new())
 }
 
 /// Returns true if a text in `value` has an expression of another system.

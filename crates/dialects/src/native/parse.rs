@@ -326,8 +326,11 @@ impl NativeReader<'_> {
                 let written = quote(&value.to_json());
                 let written = written.trim_matches('`');
                 let help = format!("write `{{\"default\": {written}}}` for a value");
-                // Several words may be a description as well.
-                let is_value = !value.as_text().is_some_and(|text| text.contains(' '));
+                // Several words may be a description as well, and those of a name are capitalized.
+                let is_value = !value.as_text().is_some_and(|text| {
+                    let is_of_name = |word: &str| !word.starts_with(char::is_lowercase);
+                    text.contains(' ') && !text.split(' ').all(is_of_name)
+                });
                 let span = self.source.span(item.place).filter(|_| is_value);
                 let edit = span.map(|span| {
                     TextEdit::new(

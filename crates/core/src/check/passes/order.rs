@@ -257,6 +257,59 @@ pub(super) fn check_read(
     });
 }
 
+/// Warns of a reference that compares the whole output of the step `on` with null, to learn if the step has run: without the output, it
+/// cannot be computed. Returns true if it does.
+pub(super) fn check_presence(
+    resolved: &ResolvedPlan<'_>,
+    (usage, on): (&ReferenceUse<'_>, u32),
+    read: &Read,
+    reporter: &mut Reporter<'_>,
+) -> bool {
+    let (Source::Step(id), Missing::Fail, []) = (&read.source, &read.missing, &*read.path) else {
+        return false;
+    };
+    // A computed value may be null, and a condition without it skips its step, as it is meant.
+    let is_call = resolved
+        .step(on)
+        .is_some_and(|step| !matches!(step.action, Action::Value(_)));
+    let text = usage.reference.shown();
+    let inside = text
+        .strip_prefix("${")
+        .and_then(|text| text.strip_suffix('}'));
+    let Some((path, is_present)) = inside.and_then(compared_with_null) else {
+        return false;
+    };
+    let is_whole = path == id.as_str() || path == format!("steps['{id}']");
+    let is_harmless = is_present && usage.step.is_some();
+    if !is_whole || !is_call || is_harmless || reporter.count_if_full(Severity::Warning) {
+        return false;
+    }
+    let not = if is_present { "" } else { "!" };
+    let result = if path == id.as_str() {
+        format!("results.{id}")
+    } else {
+        format!("results['{id}']")
+    };
+    let message = format!("`{text}` cannot be computed if `{id}` is skipped or fails");
+    let place = usage.reference.place;
+    let diagnostic = reporter.warning(Code::SkippedWithOthers, place, message);
+    reporter.push(diagnostic.help(format!("write `${{{not}{result}.success}}`")));
+    true
+}
+
+/// The path in `expression` that is compared with null, and true if it must not be null.
+fn compared_with_null(expression: &str) -> Option<(&str, bool)> {
+    let signs = [(" != ", true), (" == ", false)];
+    let (left, right, is_present) = signs.into_iter().find_map(|(sign, is_present)| {
+        let (left, right) = expression.split_once(sign)?;
+        Some((left.trim(), right.trim(), is_present))
+    })?;
+    match (left, right) {
+        (path, "null") | ("null", path) => Some((path, is_present)),
+        _ => None,
+    }
+}
+
 /// Returns true if `condition` cannot be computed without the output of the step `id`, and does not ask for its outcome.
 fn needs_output(condition: &Node, id: &StepId) -> bool {
     let (mut is_needed, mut asks) = (false, false);

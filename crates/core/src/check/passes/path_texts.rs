@@ -1,11 +1,13 @@
 //! Texts that look like the output of a step: `"w.humidity"` in place of `"${w.humidity}"`, or `3` for the step `3`.
 
+mod line_breaks;
+
 use super::seen;
 use crate::catalog::{Catalog, Lookup};
 use crate::check::reporter::Reporter;
 use crate::check::resolved_plan::ResolvedPlan;
 use crate::check::type_inference::TypeInference;
-use crate::plan::{Node, NodeKind, Output, Segment};
+use crate::plan::{Action, Node, NodeKind, Output, Segment};
 use crate::schema::PathLookup;
 use crate::{Code, Place, PointerSegment, Severity, Step, StepId, Value};
 
@@ -55,6 +57,10 @@ impl<'a, 'p> PathTextPass<'a, 'p> {
     /// Checks the arguments of a step.
     pub(in crate::check) fn check_step(&mut self, step: &Step, reporter: &mut Reporter<'_>) {
         self.node(&step.args, false, reporter);
+        line_breaks::check(&step.args, &mut self.left, reporter);
+        if let Action::Value(node) = &step.action {
+            line_breaks::check(node, &mut self.left, reporter);
+        }
         for text in step.title.iter().chain(&step.note) {
             self.inserted(text, step, reporter);
         }

@@ -306,13 +306,7 @@ impl<'a, 'f> Typing<'a, 'f> {
             if !Kinds::of(&shape).meets(Kinds::BOOLEAN) {
                 let default = Some(DEFAULT_HELP.to_owned()).filter(|_| has_default);
                 let help = default.or_else(|| condition_help(&shape));
-                let within = self.around;
-                // `a || 'none'` gives `true` or fails, whatever `a` is: a default was meant.
-                if has_default && matches!(part, Tree::Literal(_)) {
-                    self.around = before;
-                }
                 self.report_operation(format!("{sign} needs true or false, not {shape}"), help);
-                self.around = within;
             }
         }
         self.around = before;

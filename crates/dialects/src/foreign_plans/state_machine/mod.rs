@@ -44,7 +44,7 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
     let mut machine = Machine::new("inputs");
     let is_known = has_only(value, &["StartAt", "States", "Comment", "Version"]);
     if is_known && machine.states(value, Value::list([])).is_some() {
-        return Translation::complete(FORM, machine.steps);
+        return Translation::complete(FORM, machine.steps).map(with_inputs);
     }
     let first = states.iter().find_map(|(name, state)| {
         let machine = Machine::new("inputs");
@@ -59,6 +59,39 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
         })
     })?;
     Some(Translation::of_first_step(FORM, first))
+}
+
+/// `translation` with a declaration of each input that its steps read: who starts a state machine gives them.
+fn with_inputs(translation: Translation) -> Translation {
+    const ROOT: &str = "inputs.";
+    let is_of_name = |sign: char| sign.is_alphanumeric() || sign == '_';
+    let json = translation.plan.to_json();
+    let mut inputs: Vec<(Arc<str>, Value)> = Vec::new();
+    for (at, _) in json.match_indices(ROOT) {
+        let rest = &json[at + ROOT.len()..];
+        let name = &rest[..rest.find(|sign| !is_of_name(sign)).unwrap_or(rest.len())];
+        // A text may have the word as well.
+        let is_reference = json[..at]
+            .rfind("${")
+            .is_some_and(|open| !json[open..at].contains('}'))
+            && !json[..at].ends_with(|sign: char| is_of_name(sign) || sign == '.');
+        if is_reference && !name.is_empty() && !inputs.iter().any(|(known, _)| **known == *name) {
+            inputs.push((Arc::from(name), Value::empty_object()));
+        }
+    }
+    let fields = translation.plan.as_object().filter(|_| !inputs.is_empty());
+    let Some(fields) = fields.filter(|fields| fields.get("inputs").is_none()) else {
+        return translation;
+    };
+    let declared = [(Arc::from("inputs"), Value::object(inputs))];
+    let fields = fields
+        .iter()
+        .map(|(key, value)| (Arc::clone(key), value.clone()));
+    let plan = Value::object(declared.into_iter().chain(fields).collect::<Vec<_>>());
+    Translation {
+        plan,
+        ..translation
+    }
 }
 
 /// The state of a translation.

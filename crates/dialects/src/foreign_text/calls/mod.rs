@@ -258,6 +258,7 @@ impl<'a> Rewriter<'a> {
 
     /// The parts of the text that are to be rewritten, with the order of its statements if no references say it.
     fn rewrites(mut self) -> Vec<Rewrite> {
+        self.return_output();
         if self.is_program
             && !self.has_plan_fields
             && !self.is_chain()
@@ -284,6 +285,37 @@ impl<'a> Rewriter<'a> {
             }
         }
         self.found
+    }
+
+    /// Writes a last value with the name `output`, which no other line reads, as the output of the plan.
+    fn return_output(&mut self) {
+        let (Some(group), Some(rewrite)) = (self.groups.last(), self.found.last_mut()) else {
+            return;
+        };
+        let [id] = &*group.ids else {
+            return;
+        };
+        let is_output = matches!(&**id, "output" | "outputs" | "final_output");
+        let ([line], true) = (
+            &mut *rewrite.lines,
+            is_output && rewrite.range == group.range,
+        ) else {
+            return;
+        };
+        let value = line
+            .strip_prefix(&**id)
+            .and_then(|rest| rest.strip_prefix(" = "));
+        let value = value.and_then(|value| {
+            let inside = value.strip_prefix("{\"value\": ");
+            match inside {
+                Some(inside) => inside.strip_suffix('}'),
+                None => Some(value).filter(|value| value.starts_with("${")),
+            }
+        });
+        if let Some(value) = value {
+            *line = format!("return {value}");
+            self.groups.pop();
+        }
     }
 
     /// The JSON `input` with references in place of words such as `{observation.field}`; `None` if it has none.

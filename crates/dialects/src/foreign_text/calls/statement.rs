@@ -1,8 +1,9 @@
 //! A call with its id, in any order and with words around it.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::values::{closing, expression, named, split, value};
+use super::values::{closing, expression, named, split, unquoted_text, value, with_unquoted_texts};
 use super::words::{self, After, Before};
 use crate::foreign_text::program::only_reads;
 use crate::lowering::lines::tool_name_length;
@@ -31,7 +32,7 @@ pub(super) struct StatementCall {
 }
 
 /// Functions that wait for several calls.
-const GATHER: [&str; 3] = ["asyncio.gather", "Promise.all", "gather"];
+const GATHER: [&str; 4] = ["asyncio.gather", "Promise.all", "gather", "parallel"];
 
 /// Functions that print.
 const PRINT: [&str; 3] = ["print", "console.log", "println"];
@@ -346,15 +347,23 @@ fn arguments(inside: &str, ids: &HashSet<String>) -> Option<String> {
         .filter(|_| closing(inside) == Some(inside.len() - 1))
         .and_then(|rest| rest.strip_suffix('}'));
     let parts = split(fields.unwrap_or(inside))?;
+    let parts = match fields {
+        Some(_) => parts.into_iter().map(Cow::from).collect(),
+        None => with_unquoted_texts(parts, ids),
+    };
     let mut written = Vec::new();
-    for part in parts {
+    for part in &parts {
+        let part = &**part;
         let sign: &[char] = if fields.is_some() {
             &[':']
         } else {
             &['=', ':']
         };
         match named(part, sign) {
-            Some((name, inner)) => written.push(format!("{name}={}", value(inner, ids)?)),
+            Some((name, inner)) => {
+                let read = value(inner, ids).or_else(|| unquoted_text(inner, ids));
+                written.push(format!("{name}={}", read?));
+            }
             // `{city}` of JavaScript
             None if fields.is_some() => {
                 written.push(format!("{part}=${{{}}}", expression(part, ids)?));

@@ -1,5 +1,6 @@
 //! Values of other languages in the notation of lines.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use planwright_core::Value;
@@ -233,6 +234,75 @@ fn text(written: &str, opening: Option<&str>, ids: &HashSet<String>) -> Option<S
         formatted = format!("${{string({inside})}}");
     }
     Some(Value::text(formatted).to_json())
+}
+
+/// The parts of the arguments of a call, where a text without quotes has its commas: `message=Hello, you, n=1` are two.
+pub(super) fn with_unquoted_texts<'a>(
+    parts: Vec<&'a str>,
+    ids: &HashSet<String>,
+) -> Vec<Cow<'a, str>> {
+    let is_unquoted = |part: &str| {
+        let named = named(part, &['=', ':']);
+        named.is_some_and(|(_, text)| {
+            value(text, ids).is_none() && unquoted_text(text, ids).is_some()
+        })
+    };
+    let mut joined: Vec<Cow<'a, str>> = Vec::with_capacity(parts.len());
+    for part in parts {
+        let continues = named(part, &['=', ':']).is_none() && value(part, ids).is_none();
+        match joined.last_mut() {
+            Some(before) if continues && is_unquoted(before) => {
+                let whole = format!("{before}, {part}");
+                *before = Cow::from(whole);
+            }
+            Some(_) | None => joined.push(Cow::from(part)),
+        }
+    }
+    joined
+}
+
+/// The text `written` without quotes, such as `Europe/Berlin` or `It is ${now.datetime}`, as a value of a line; `None` if it may be
+/// something else.
+pub(super) fn unquoted_text(written: &str, ids: &HashSet<String>) -> Option<String> {
+    let mut outside = String::new();
+    let mut rest = written;
+    while let Some((before, after)) = rest.split_once("${") {
+        let (_, after) = after.split_once('}')?;
+        outside.push_str(before);
+        rest = after;
+    }
+    outside.push_str(rest);
+    let has_reference = outside.len() < written.len();
+    let signs = [
+        '"', '`', '(', ')', '[', ']', '{', '}', '\\', '=', ';', '<', '>', '|', '*',
+    ];
+    let operators = [" + ", " - ", " / ", "&&", " ? ", " % ", " if ", " else "];
+    let is_expression =
+        outside.contains(signs) || operators.iter().any(|operator| outside.contains(operator));
+    let is_time = written.contains(':')
+        && written
+            .chars()
+            .all(|sign| sign.is_ascii_digit() || ":-TZ+. ".contains(sign));
+    let has_word = outside
+        .split(|sign: char| !sign.is_alphabetic())
+        .any(|word| word.len() > 1);
+    let blanks = outside.trim().matches(' ').count();
+    let is_text = match blanks {
+        0 if has_reference => false,
+        0 => {
+            let is_place = outside.contains('/') || outside.contains('@') && outside.contains('.');
+            let is_name = outside.starts_with(char::is_uppercase)
+                && outside.chars().all(char::is_alphanumeric);
+            is_name || is_place && has_word
+        }
+        1 if !has_reference => outside.starts_with(char::is_uppercase),
+        _ => has_word,
+    };
+    if is_expression || !(is_text || is_time) {
+        return None;
+    }
+    let content = with_dollar_names(&with_references(written, ids), ids);
+    Some(Value::text(content).to_json())
 }
 
 /// `text` with references in place of names in `ids` with a dollar before them, `$a.b`.

@@ -37,9 +37,12 @@ impl Builder {
     /// `expression` as a value of a plan, with references in it.
     pub(super) fn value(&mut self, expression: &Expression) -> Option<Value> {
         Some(match expression {
-            Expression::Literal(value) if self.names_a_variable(value) => return None,
+            Expression::Literal(value) if self.names_a_variable(value) => self.referring(value)?,
             Expression::Literal(value) => escaped(value),
             Expression::Name(name) => match self.resolve(name)? {
+                NameMeaning::Constant(value) if self.names_a_variable(&value) => {
+                    self.referring(&value)?
+                }
                 NameMeaning::Constant(value) => escaped(&value),
                 NameMeaning::Path(path) => reference(&path),
                 NameMeaning::Items => return None,
@@ -70,6 +73,22 @@ impl Builder {
             let mut parts = inside.split(|sign: char| sign != '_' && !sign.is_alphanumeric());
             parts.next().is_some_and(|name| self.is_known(name))
         })
+    }
+
+    /// A plain text whose references are those of a plan; `None` if one of them names something else in the program.
+    fn referring(&mut self, value: &Value) -> Option<Value> {
+        let text = value.as_text()?;
+        for inside in text.split("${").skip(1) {
+            let mut parts = inside.split(|sign: char| sign != '_' && !sign.is_alphanumeric());
+            let root = parts.next()?;
+            match self.resolve(root)? {
+                NameMeaning::Path(path) if path == root => {}
+                NameMeaning::Path(_) | NameMeaning::Constant(_) | NameMeaning::Items => {
+                    return None;
+                }
+            }
+        }
+        Some(value.clone())
     }
 
     /// A text with references in place of the inserted parts.

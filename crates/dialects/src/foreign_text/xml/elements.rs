@@ -70,7 +70,17 @@ impl Reader<'_> {
     fn skip_to_element(&mut self) -> bool {
         loop {
             self.rest = self.rest.trim_start();
-            let pairs = [("<!--", "-->"), ("<?", "?>"), ("<!DOCTYPE", ">")];
+            // Models write their thoughts before the calls.
+            let pairs = [
+                ("<!--", "-->"),
+                ("<?", "?>"),
+                ("<!DOCTYPE", ">"),
+                ("<think>", "</think>"),
+                ("<thinking>", "</thinking>"),
+                ("<thought>", "</thought>"),
+                ("<reasoning>", "</reasoning>"),
+                ("<scratchpad>", "</scratchpad>"),
+            ];
             let skipped = pairs.iter().find_map(|(open, close)| {
                 let inside = self.rest.strip_prefix(open)?;
                 Some(inside.split_once(close)?.1)

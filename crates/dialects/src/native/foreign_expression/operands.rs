@@ -5,6 +5,49 @@ use super::form::{Argument, Binding, Form, Kind, LoopForm, ONLY_MISSING, joined,
 use super::methods;
 use super::parser::ForeignParser;
 use super::tokens::{Token, tokens};
+use crate::native::guesses::quoted_length;
+
+/// The name of an item whose fields alone have names in a function.
+const FIELDS_OWNER: &str = "x";
+
+/// Lists whose items at the same position a loop takes together.
+struct ParallelLists {
+    /// The variable of the position.
+    position: String,
+    /// The list that says how many there are.
+    list: String,
+    /// The variables of the items, with their lists.
+    items: Vec<(String, String)>,
+}
+
+impl ParallelLists {
+    /// The list of all positions.
+    fn positions(&self) -> Form {
+        Form::value(format!("lists.range(size({}))", self.list), Kind::List)
+    }
+
+    /// `text` with the items of the lists in place of their variables.
+    fn with_items(&self, text: &str) -> String {
+        let is_part = |sign: char| sign.is_alphanumeric() || sign == '_';
+        let mut written = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(sign) = rest.chars().next() {
+            let length = if matches!(sign, '"' | '\'') {
+                quoted_length(rest, sign).unwrap_or(rest.len())
+            } else {
+                rest.find(|sign| !is_part(sign)).unwrap_or(rest.len())
+            };
+            let (word, after) = rest.split_at(length.max(sign.len_utf8()));
+            let mut items = self.items.iter();
+            match items.find(|(name, _)| name == word && !written.ends_with('.')) {
+                Some((_, list)) => written.extend([list, "[", &*self.position, "]"]),
+                None => written.push_str(word),
+            }
+            rest = after;
+        }
+        written
+    }
+}
 
 impl ForeignParser<'_> {
     pub(super) fn postfix(&mut self) -> Option<Form> {
@@ -169,8 +212,19 @@ impl ForeignParser<'_> {
                 }
             }
             Token::Sign("[") => {
+                let start = self.at;
                 let values = self.arguments("]")?;
-                list(values)
+                let inside = self.tokens.get(start..self.at).unwrap_or_default();
+                let iterates = inside
+                    .windows(2)
+                    .any(|pair| pair == [Token::Sign("["), Token::Sign("]")]);
+                match values.as_slice() {
+                    // `[.rows[].name]` of jq is the list of all values that the path gives.
+                    [Argument::Value(form)] if iterates && form.text.contains("[*]") => {
+                        Some(Form::value(form.within(Binding::Value), Kind::List))
+                    }
+                    _ => list(values),
+                }
             }
             Token::Sign("{") => self.object(),
             Token::Sign(_) => None,
@@ -178,6 +232,9 @@ impl ForeignParser<'_> {
     }
 
     fn name(&mut self, name: &str) -> Option<Form> {
+        if self.fields.iter().any(|field| field == name) && self.sign() != "(" {
+            return Some(Form::value(format!("{FIELDS_OWNER}.{name}"), Kind::Path));
+        }
         let constant = match name {
             "True" | "TRUE" | "true" => Some(("true", Kind::Truth)),
             "False" | "FALSE" | "false" => Some(("false", Kind::Truth)),
@@ -262,6 +319,12 @@ impl ForeignParser<'_> {
             let value = self.argument()?;
             return Some(Argument::Named((*name).to_owned(), Box::new(value)));
         }
+        if let Some(fields) = self.fields_of_item() {
+            let outer = std::mem::replace(&mut self.fields, fields);
+            let body = self.expression()?;
+            self.fields = outer;
+            return Some(Argument::Function(vec![FIELDS_OWNER.to_owned()], body));
+        }
         if let Some(variables) = self.parameters() {
             let body = self.expression()?;
             return Some(Argument::Function(variables, body));
@@ -283,16 +346,63 @@ impl ForeignParser<'_> {
         self.loop_of(value)
     }
 
+    /// The names in the parameter of a function such as `({ name, id }) => …`, the fields of an item; the cursor does not move if there
+    /// is no such function.
+    fn fields_of_item(&mut self) -> Option<Vec<String>> {
+        let start = self.at;
+        let mut fields = Vec::new();
+        if self.takes("(") && self.takes("{") {
+            while !self.word().is_empty() {
+                fields.push(self.word().to_owned());
+                self.at += 1;
+                if !self.takes(",") {
+                    break;
+                }
+            }
+            // A field inside of another one, or the same name for another value, would need more.
+            let is_other = self.tokens.contains(&Token::Name(FIELDS_OWNER));
+            if self.takes("}") && self.takes(")") && self.takes("=>") && !is_other {
+                return Some(fields).filter(|fields| !fields.is_empty());
+            }
+        }
+        self.at = start;
+        None
+    }
+
     /// The loop with the value `value`, after its word `for`.
-    fn loop_of(&mut self, value: Form) -> Option<Argument> {
+    fn loop_of(&mut self, mut value: Form) -> Option<Argument> {
         let variable = self.word().to_owned();
         self.at += 1;
+        let counted = if self.takes(",") {
+            let second = self.word().to_owned();
+            self.at += 1;
+            Some(second)
+        } else {
+            None
+        };
         self.takes_word("in").then_some(())?;
-        let list = self.either()?;
-        let condition = if self.takes_word("if") {
+        let parallel = match &counted {
+            Some(second) => Some(self.parallel_lists(&variable, second)?),
+            None => None,
+        };
+        let list = match &parallel {
+            Some(lists) => lists.positions(),
+            None => self.either()?,
+        };
+        let mut condition = if self.takes_word("if") {
             Some(self.either()?)
         } else {
             None
+        };
+        let variable = match &parallel {
+            Some(lists) => {
+                value.text = lists.with_items(&value.text);
+                if let Some(condition) = &mut condition {
+                    condition.text = lists.with_items(&condition.text);
+                }
+                lists.position.clone()
+            }
+            None => variable,
         };
         let mut comprehension = LoopForm {
             value,
@@ -317,6 +427,34 @@ impl ForeignParser<'_> {
         Some(Argument::Loop(comprehension))
     }
 
+    /// The lists of `enumerate(list)` and `zip(list, other)`, whose loop has the variables `first` and `second`.
+    fn parallel_lists(&mut self, first: &str, second: &str) -> Option<ParallelLists> {
+        let function = self.word();
+        self.at += 1;
+        self.takes("(").then_some(())?;
+        let lists = self.arguments(")")?.into_iter().map(|list| match list {
+            Argument::Value(list) => Some(list.required().within(Binding::Value)),
+            Argument::Named(..) | Argument::Function(..) | Argument::Loop(_) => None,
+        });
+        let lists: Vec<String> = lists.collect::<Option<_>>()?;
+        match (function, lists.as_slice()) {
+            ("enumerate", [list]) => Some(ParallelLists {
+                position: first.to_owned(),
+                list: list.clone(),
+                items: vec![(second.to_owned(), list.clone())],
+            }),
+            ("zip", [list, other]) if first != "i" && second != "i" => Some(ParallelLists {
+                position: "i".to_owned(),
+                list: list.clone(),
+                items: vec![
+                    (first.to_owned(), list.clone()),
+                    (second.to_owned(), other.clone()),
+                ],
+            }),
+            _ => None,
+        }
+    }
+
     /// The text with the content `inside`, whose expressions are between `opening` and `}`.
     fn template(&mut self, inside: &str, opening: &str) -> Option<Form> {
         let mut texts = Vec::new();
@@ -328,6 +466,7 @@ impl ForeignParser<'_> {
             let tokens = tokens(expression)?;
             let mut parser = ForeignParser::new(&tokens);
             parser.depth = self.depth + 1;
+            parser.fields.clone_from(&self.fields);
             let value = parser.expression()?;
             (parser.at == tokens.len()).then_some(())?;
             self.differs(parser.difference);

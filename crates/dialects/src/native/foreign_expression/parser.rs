@@ -15,6 +15,8 @@ pub(super) struct ForeignParser<'t> {
     pub(super) depth: usize,
     /// The difference between the form and the expression, in some cases.
     pub(super) difference: Option<&'static str>,
+    /// The fields of the item that have names of their own in the function around.
+    pub(super) fields: Vec<String>,
 }
 
 impl<'t> ForeignParser<'t> {
@@ -24,6 +26,7 @@ impl<'t> ForeignParser<'t> {
             at: 0,
             depth: 0,
             difference: None,
+            fields: Vec::new(),
         }
     }
 

@@ -1,14 +1,16 @@
 //! Guesses of calls: as objects, by the name of their tool, with their server, and those for failures.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use planwright_core::{Code, Diagnostic, Place, TextEdit, Value};
 
 use super::texts::bare_name;
+use super::translation::quoted_length;
 use super::units::on_error_word;
-use super::words::{ARGS, TOOL, call_by_name, is_format_mark, is_step};
+use super::words::{ARGS, STEP, TOOL, call_by_name, is_format_mark, is_step};
 use super::{Guesses, field, get, get_mut, has};
-use crate::document::edits::{json, key_edit, removal, text_edit};
+use crate::document::edits::{field_edits, json, key_edit, removal, text_edit};
 use crate::document::template::end_of_marker;
 use crate::document::{Item, ItemEntry, ItemKind, quote};
 use crate::lowering::nested_calls::named_call;
@@ -58,9 +60,42 @@ fn kind_of(value: &Value, place: Place) -> ItemKind {
     }
 }
 
+/// `call` with the paths of the steps `ids` as references, where they are the value of an argument: `f(x=a.b)` as `f(x=${a.b})`.
+fn with_marked_paths(call: &str, ids: &HashSet<Arc<str>>) -> String {
+    let is_of_path = |sign: char| sign.is_alphanumeric() || "_.[]".contains(sign);
+    let mut written = String::with_capacity(call.len());
+    let mut rest = call;
+    while let Some(sign) = rest.chars().next() {
+        let length = match sign {
+            '"' | '\'' => quoted_length(rest, sign).unwrap_or(rest.len()),
+            _ if sign.is_alphabetic() || sign == '_' => {
+                rest.find(|sign| !is_of_path(sign)).unwrap_or(rest.len())
+            }
+            _ => sign.len_utf8(),
+        };
+        let (word, after) = rest.split_at(length);
+        // Brackets of a list around the value are not a part of the path.
+        let path = if word.matches('[').count() < word.matches(']').count() {
+            word.trim_end_matches(']')
+        } else {
+            word
+        };
+        let name = path.split(['.', '[']).next().unwrap_or_default();
+        let begins = written.trim_end().ends_with(['=', ':', '[', ',']);
+        if begins && ids.contains(name) && after.trim_start().starts_with([',', ')', ']', '}']) {
+            written.extend(["${", path, "}", &word[path.len()..]]);
+        } else {
+            written.push_str(word);
+        }
+        rest = after;
+    }
+    written
+}
+
 impl Guesses<'_> {
     /// Reads a fallback call, `"fallback": {"tool": …}` or `"on_error": {"tool": …}`, which becomes a separate step.
     pub(super) fn fallback_calls(&mut self, items: &mut Vec<Item>) {
+        let mut read_instead: Vec<(String, String)> = Vec::new();
         for mut item in std::mem::take(items) {
             let place = item.place;
             let id = id_of(&item);
@@ -124,8 +159,8 @@ impl Guesses<'_> {
             } else {
                 Rest::OfFirst
             };
-            let replaced = replaced_references(self.source.text(), id, &other, rest);
-            let replaced = match replaced.as_slice() {
+            let pairs = replaced_references(self.source.text(), id, &other, rest);
+            let replaced = match pairs.as_slice() {
                 [] => format!(
                     "and `?? {other}` at the end of each reference to `{id}`, such as `${{{id} ?? {other}}}`"
                 ),
@@ -135,6 +170,7 @@ impl Guesses<'_> {
                     format!("and {}", several.collect::<Vec<_>>().join(", "))
                 }
             };
+            read_instead.extend(pairs);
             let help =
                 format!("write `\"on_error\": \"continue\"` here, the step {shown}, {replaced}");
             let message = format!(
@@ -150,6 +186,20 @@ impl Guesses<'_> {
             items.push(item);
             items.push(fallback);
         }
+        if !read_instead.is_empty() {
+            for item in items.iter_mut() {
+                replace_texts(item, &read_instead, 0);
+            }
+        }
+        let has_condition = |item: &Item| {
+            let words = STEP.iter().filter(|group| group.field == "when");
+            let mut words = words.flat_map(|group| group.words.iter().chain([&group.field]));
+            words.any(|word| item.has(word))
+        };
+        let unconditional = items.iter().filter(|item| !has_condition(item));
+        let named = unconditional
+            .filter_map(|item| Some((Arc::clone(item.get("id")?.as_text()?), item.place)));
+        self.unconditional.extend(named);
     }
 
     /// Reads a call that is a text, `"tool": "echo(message='a')"`, or the only field of its step, `"say": "echo(message='a')"`.
@@ -161,7 +211,8 @@ impl Guesses<'_> {
         let call = |entry: &ItemEntry| {
             let is_tool = &*entry.key == "tool" || TOOL.contains(&&*entry.key);
             let text = entry.item.as_text().filter(|_| is_tool || is_only)?;
-            let (tool, args) = named_call(text.trim(), braces_length)?;
+            let text = with_marked_paths(text.trim(), &self.ids);
+            let (tool, args) = named_call(&text, braces_length)?;
             Some((tool, args, !is_tool))
         };
         let mut found = entries.iter().enumerate();
@@ -320,7 +371,9 @@ impl Guesses<'_> {
             let message = "the step has an unknown field `uses`";
             let diagnostic = Diagnostic::error(Code::UnknownField, message);
             let help = format!("write `\"tool\": \"{name}\"`");
-            self.sink.push_at_key(entry, diagnostic.help(help));
+            let edits = field_edits(self.source, entry, "tool", Some(json(&name)));
+            self.sink
+                .push_at_key(entry, diagnostic.help(help).fixes(edits));
             entry.key = "tool".into();
             entry.item.kind = ItemKind::Text(name.into());
         }
@@ -390,6 +443,36 @@ fn replaced_references(text: &str, id: &str, other: &str, rest: Rest) -> Vec<(St
     }
     found
 }
+
+/// Writes the second text of each of `pairs` in place of the first one in the texts of `item`, so that they are read as they are meant.
+fn replace_texts(item: &mut Item, pairs: &[(String, String)], depth: usize) {
+    if depth > MAX_REPLACED_DEPTH {
+        return;
+    }
+    match &mut item.kind {
+        ItemKind::Text(text) => {
+            for (written, meant) in pairs {
+                if text.contains(&**written) {
+                    *text = text.replace(&**written, meant).into();
+                }
+            }
+        }
+        ItemKind::List(items) => {
+            for item in items {
+                replace_texts(item, pairs, depth + 1);
+            }
+        }
+        ItemKind::Object(entries) => {
+            for entry in entries {
+                replace_texts(&mut entry.item, pairs, depth + 1);
+            }
+        }
+        ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) => {}
+    }
+}
+
+/// The maximum depth of texts that are read with other references.
+const MAX_REPLACED_DEPTH: usize = 32;
 
 /// The maximum number of references in advice.
 const MAX_SHOWN_REFERENCES: usize = 6;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use planwright_core::{Code, Diagnostic};
 
-use super::texts::{expression_of, without_output_fields};
+use super::texts::{bare_name, expression_of, without_output_fields};
 use super::words::{STEP, negates};
 use super::{Guesses, has};
 use crate::document::edits::{field_edits, json};
@@ -226,7 +226,102 @@ fn outcome(word: &str) -> Option<Outcome> {
     })
 }
 
+/// The expression for a condition that tests the outcome of one of the steps `ids`, perhaps with other tests beside it; `None` if it tests
+/// none.
+fn with_outcomes(text: &str, ids: &HashSet<Arc<str>>) -> Option<String> {
+    let text = text.trim();
+    let markers = [("${{", "}}"), ("{{", "}}"), ("${", "}")];
+    let inside = markers
+        .iter()
+        .find_map(|(open, close)| text.strip_prefix(open)?.strip_suffix(close));
+    let inside = inside.unwrap_or(text);
+    // Brackets may bind otherwise than the operators alone.
+    if inside.replace("()", "").contains(['(', '{']) {
+        return None;
+    }
+    let sign = if inside.contains("||") { "||" } else { "&&" };
+    let mut tests = Vec::new();
+    let mut is_found = false;
+    for part in inside.split(sign).map(str::trim) {
+        if sign == "&&" && matches!(part, "success()" | "always()" | "!cancelled()") {
+            is_found = true;
+        } else if let Some(test) = outcome_test(part, ids) {
+            is_found = true;
+            tests.push(test);
+        } else {
+            let own = without_output_fields(&expression_of(part)?, ids);
+            tests.push(if own.contains("||") {
+                format!("({own})")
+            } else {
+                own
+            });
+        }
+    }
+    (is_found && !tests.is_empty()).then(|| tests.join(&format!(" {sign} ")))
+}
+
+/// The test for one of another system about the outcome of a step: `steps.a.outcome == 'success'`, `a is failed`.
+fn outcome_test(part: &str, ids: &HashSet<Arc<str>>) -> Option<String> {
+    let signs = [
+        (" == ", true),
+        (" != ", false),
+        (" is not ", false),
+        (" is ", true),
+    ];
+    let (left, right, is_same) = signs.into_iter().find_map(|(sign, is_same)| {
+        let (left, right) = part.split_once(sign)?;
+        Some((left.trim(), right.trim(), is_same))
+    })?;
+    let path = left.strip_prefix("steps.").unwrap_or(left);
+    let (id, is_field) = match path.split_once('.') {
+        Some((id, field)) => (id, matches!(field, "outcome" | "conclusion")),
+        None => (path, part.contains(" is ")),
+    };
+    let is_named = is_field && ids.contains(id) && bare_name(id).as_deref() == Some(id);
+    let succeeds = match outcome(&right.trim_matches(['\'', '"']).to_lowercase())? {
+        Outcome::Success => is_same,
+        Outcome::Failure => !is_same,
+        Outcome::Any => return None,
+    };
+    let not = if succeeds { "" } else { "!" };
+    is_named.then(|| format!("{not}results.{id}.success"))
+}
+
 impl Guesses<'_> {
+    /// Reads a condition that tests the outcomes of named steps, perhaps with others: `success() && steps.a.outcome == 'failure'`.
+    pub(super) fn outcome_tests(&mut self, entries: &mut [ItemEntry]) {
+        let words = STEP.iter().find(|group| group.field == "when");
+        let words = words.map_or(&[][..], |group| group.words);
+        let is_condition = |entry: &&mut ItemEntry| {
+            let is_word = words.contains(&&*entry.key) && !negates(&entry.key);
+            &*entry.key == "when" || is_word
+        };
+        let mut found = entries.iter_mut().filter(is_condition);
+        let (Some(entry), None) = (found.next(), found.next()) else {
+            return;
+        };
+        let text = entry.item.as_text();
+        let Some(condition) = text.and_then(|text| with_outcomes(text, &self.ids)) else {
+            return;
+        };
+        let when = format!("${{{condition}}}");
+        let help = format!("write `\"when\": \"{when}\"`");
+        let edits = field_edits(self.source, entry, "when", Some(json(&when)));
+        if &*entry.key == "when" {
+            let text = entry.item.to_value().to_inserted_text();
+            let message = format!(
+                "the outcome of a step is not a part of its output: {}",
+                quote(&text)
+            );
+            let diagnostic = Diagnostic::error(Code::MalformedReference, message).help(help);
+            self.sink.push(entry.item.place, diagnostic.fixes(edits));
+        } else {
+            self.unknown_with(entry, &help, edits);
+        }
+        entry.key = "when".into();
+        entry.item.kind = ItemKind::Text(when.into());
+    }
+
     /// Reads a condition on the outcome of the steps before: `failure()`, `always`, `w failed`.
     pub(super) fn outcomes(&mut self, entries: &mut Vec<ItemEntry>) {
         let is_condition = |entry: &ItemEntry| {

@@ -1,6 +1,7 @@
 //! Fields of steps whose values have the form of other systems: `"approval": "required"`, `"timeout": {"seconds": 30}`,
 //! `"on_error": {"action": "continue"}`; and misspelt names of fields.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use planwright_core::{Code, Diagnostic, TextEdit, Value};
@@ -177,12 +178,13 @@ impl Guesses<'_> {
                     })
                 }
                 ("retry", ItemKind::Text(text)) => attempts(text),
-                ("on_error", ItemKind::Object(fields)) if target_of(fields).is_some() => {
-                    let target = target_of(fields).unwrap_or_default();
+                ("on_error", ItemKind::Object(fields)) if target_of(fields, &ids).is_some() => {
+                    let target = target_of(fields, &ids).unwrap_or_default();
                     let help = format!(
                         "write `\"on_error\": \"continue\"`, and in the step `{target}` `\"when\": \"${{!results.{id}.success}}\"`"
                     );
-                    self.wrong_form(entry, &help);
+                    let edits = self.fallback_edits(entry, &id, &target);
+                    self.wrong_form_with(entry, &help, edits);
                     entry.item.kind = ItemKind::Text("continue".into());
                     return true;
                 }
@@ -191,7 +193,8 @@ impl Guesses<'_> {
                     let help = format!(
                         "write `\"on_error\": \"continue\"`, and in the step `{target}` `\"when\": \"${{!results.{id}.success}}\"`"
                     );
-                    self.wrong_form(entry, &help);
+                    let edits = self.fallback_edits(entry, &id, target);
+                    self.wrong_form_with(entry, &help, edits);
                     entry.item.kind = ItemKind::Text("continue".into());
                     return true;
                 }
@@ -676,16 +679,31 @@ impl Form {
     }
 }
 
-/// The step that `on_error` of another system goes to, `{"goto": "b"}`.
-fn target_of(fields: &[ItemEntry]) -> Option<Arc<str>> {
+/// The step that `on_error` of another system goes to, `{"goto": "b"}`, or whose id it has as its fallback, `{"fallback": "b"}`.
+fn target_of(fields: &[ItemEntry], ids: &HashSet<Arc<str>>) -> Option<Arc<str>> {
+    let is_fallback = |entry: &&ItemEntry| {
+        let key = normal(&entry.key);
+        let is_meant = matches!(
+            &*key,
+            "fallback" | "fallbackstep" | "fallbackto" | "use" | "then" | "call" | "handler"
+        ) || DEFAULTS.contains(&&*entry.key);
+        is_meant || is_word_for_target(&key)
+    };
+    let mut named = fields.iter().filter(is_fallback);
+    let named = named.find_map(|entry| entry.item.as_text().filter(|text| ids.contains(*text)));
+    if named.is_some() {
+        return named.cloned();
+    }
     let [only] = fields else {
         return None;
     };
-    let is_target = matches!(
-        &*normal(&only.key),
-        "goto" | "next" | "step" | "jumpto" | "run" | "target"
-    );
+    let is_target = is_word_for_target(&normal(&only.key));
     only.item.as_text().filter(|_| is_target).cloned()
+}
+
+/// Returns true if the field `key` of `on_error` is a step in other systems.
+fn is_word_for_target(key: &str) -> bool {
+    matches!(key, "goto" | "next" | "step" | "jumpto" | "run" | "target")
 }
 
 /// The duration in an object such as `{"seconds": 30}`.

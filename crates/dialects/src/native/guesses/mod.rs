@@ -31,6 +31,7 @@ pub(crate) use self::texts::{
 pub(super) use self::texts::{expression_of, is_own_expression};
 pub(crate) use self::translation::{Language, quoted_length};
 pub(super) use self::units::on_error_word;
+use self::values::named_values;
 pub(crate) use self::words::is_word_of_others;
 use self::words::{
     ABOUT_PLANS, FOR_PEOPLE, LOOSE, LOOSE_FOR_PEOPLE, OF_PLANS, PLAN, Synonyms, absent, are_steps,
@@ -51,8 +52,12 @@ pub(super) struct Guesses<'a> {
     ignored_edits: Vec<TextEdit>,
     /// The ids of the steps.
     ids: HashSet<Arc<str>>,
+    /// The steps without a condition, by id.
+    unconditional: HashMap<Arc<str>, Place>,
     /// The names of the inputs.
     inputs: HashSet<Arc<str>>,
+    /// True if the plan says in which order its steps run.
+    is_ordered: bool,
     /// The id of the step before the one that is read.
     previous: Option<Arc<str>>,
     /// The ids in the list of the outputs that the plan selects, with their places.
@@ -74,7 +79,9 @@ pub(super) fn rewrite(
         first_ignored: None,
         ignored_edits: Vec::new(),
         ids: HashSet::new(),
+        unconditional: HashMap::new(),
         inputs: HashSet::new(),
+        is_ordered: false,
         previous: None,
         selected: HashMap::new(),
     };
@@ -147,7 +154,11 @@ pub(crate) fn is_for_people(key: &str, item: &Item) -> bool {
 /// Returns true if `steps` is a list of steps with nothing to guess: each has an id, a tool, and perhaps arguments by name.
 fn are_plain(steps: &Item) -> bool {
     let is_plain = |entry: &ItemEntry| match &entry.item.kind {
-        ItemKind::Text(_) => matches!(&*entry.key, "id" | "tool" | "title" | "note"),
+        ItemKind::Text(text) => match &*entry.key {
+            // A whole call in place of the name.
+            "tool" => !text.ends_with(')'),
+            key => matches!(key, "id" | "title" | "note"),
+        },
         ItemKind::Object(_) => &*entry.key == "args",
         ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) | ItemKind::List(_) => false,
     };
@@ -177,6 +188,7 @@ impl Guesses<'_> {
             self.rename(entries, "the plan", PLAN, is_plan_field);
             self.closing_steps(entries);
         }
+        self.is_ordered = has(entries, "ordering");
         if let Some(inputs) = get_mut(entries, "inputs") {
             self.inputs(inputs);
             self.input_schemas(inputs);
@@ -756,21 +768,6 @@ fn named_input(item: &Item) -> Option<ItemEntry> {
         place: item.place,
     };
     Some(field(name, schema.kind, item.place))
-}
-
-/// The object that a list of names with values means, as JSON: `[{"name": "a", "value": "${b}"}]`.
-fn named_values(item: &Item) -> Option<String> {
-    let items = item.as_list().filter(|items| !items.is_empty())?;
-    let fields = items.iter().map(|item| {
-        let value = match (item.get("value"), item.get("from")) {
-            (Some(value), _) => value.to_value(),
-            (None, Some(from)) => Value::text(format!("${{{}}}", from.as_text()?)),
-            (None, None) => return None,
-        };
-        Some((Arc::clone(item.get("name")?.as_text()?), value))
-    });
-    let json = Value::object(fields.collect::<Option<Vec<_>>>()?).to_json();
-    (json.len() < MAX_SHOWN_OUTPUT && !json.contains('`')).then_some(json)
 }
 
 /// The maximum length of an output in advice, in bytes.

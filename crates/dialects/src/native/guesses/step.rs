@@ -5,7 +5,7 @@ use std::sync::Arc;
 use planwright_core::plan::RETRY_FIELDS;
 use planwright_core::{Code, Diagnostic, Place, TextEdit};
 
-use super::groups::{condition_of, group_of, has_alternative, hoist_loop, is_control};
+use super::groups::{condition_of, group_of, has_alternative, hoist_loop, is_control, sequence};
 use super::names::Names;
 use super::texts::{
     UsedIds, bare_name, expression_of, path_of, with_input_roots, without_output_fields,
@@ -22,6 +22,7 @@ use crate::native::form_in;
 impl Guesses<'_> {
     /// Rewrites the steps `items`; the names of their outputs are added to `names`.
     pub(super) fn steps(&mut self, items: &mut Vec<Item>, names: &mut Names) {
+        let sequence = sequence(items).filter(|_| !self.is_ordered);
         if items.iter().any(has_alternative) {
             self.alternatives(items);
         }
@@ -40,6 +41,9 @@ impl Guesses<'_> {
         }
         self.add_ids(items);
         self.positions(items);
+        if let Some(sequence) = sequence {
+            self.warn_of_sequence(items, sequence);
+        }
     }
 
     fn step(&mut self, step: &mut Item, names: &mut Names) {
@@ -63,6 +67,7 @@ impl Guesses<'_> {
         self.condition_objects(entries);
         self.forms(entries);
         if entries.iter().all(|entry| is_step_field(&entry.key)) {
+            self.outcome_tests(entries);
             self.expressions(entries);
             self.after_text(entries);
         } else {
@@ -74,6 +79,7 @@ impl Guesses<'_> {
                 names.add_title(&title, &id.to_value().to_inserted_text());
             }
             self.negation(entries);
+            self.outcome_tests(entries);
             self.expressions(entries);
             self.after_text(entries);
             self.rename(entries, "the step", STEP, is_step_field);
@@ -338,7 +344,7 @@ impl Guesses<'_> {
     }
 
     /// The edit that puts a field before the others of the object at `place`.
-    fn first_field(&self, place: Place, key: &str, value: &str) -> Option<TextEdit> {
+    pub(super) fn first_field(&self, place: Place, key: &str, value: &str) -> Option<TextEdit> {
         let span = self.source.span(place)?;
         let inside = self.source.text().get(span.start..span.end)?;
         let inside = inside.strip_prefix('{')?;

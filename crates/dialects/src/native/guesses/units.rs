@@ -75,6 +75,7 @@ impl Guesses<'_> {
             else {
                 return true;
             };
+            let mut edits = Vec::new();
             let help = match &*entry.key {
                 "fallback_for" | "fallbackFor" | "fallback_of" | "on_failure_of" | "if_failed"
                 | "alternative_to"
@@ -82,6 +83,14 @@ impl Guesses<'_> {
                 {
                     condition = Some(format!("${{!results.{target}.success}}"));
                     format!("write `\"when\": \"${{!results.{target}.success}}\"`")
+                }
+                "fallback" | "fallback_step" | "fallbackStep" | "fallback_to"
+                    if self.ids.contains(target) =>
+                {
+                    edits = self.fallback_edits(entry, &id, target);
+                    format!(
+                        "write `\"on_error\": \"continue\"`, and in the step `{target}` `\"when\": \"${{!results.{id}.success}}\"`"
+                    )
                 }
                 "on_success" | "onSuccess" => format!(
                     "leave it out, and write `\"when\": \"${{results.{id}.success}}\"` in the step `{target}`"
@@ -91,13 +100,40 @@ impl Guesses<'_> {
                 ),
                 _ => return true,
             };
-            self.unknown(entry, &help);
+            self.unknown_with(entry, &help, edits);
             false
         });
         if let Some(condition) = condition.filter(|_| !has(entries, "when")) {
             let when = ItemKind::Text(condition.into());
             entries.push(field("when", when, planwright_core::Place::NOWHERE));
         }
+    }
+
+    /// The edits that let the step `target` run only if `id`, whose field `entry` names it, fails. Empty if the text has no such object, or
+    /// if `target` may have another purpose.
+    pub(super) fn fallback_edits(
+        &self,
+        entry: &ItemEntry,
+        id: &str,
+        target: &str,
+    ) -> Vec<TextEdit> {
+        let when = json(&format!("${{!results.{id}.success}}"));
+        let place = self.unconditional.get(target).filter(|_| id != target);
+        // An earlier step, and one that is read without a default, may be there for its own sake.
+        let start = place.and_then(|place| self.source.span(*place));
+        let is_later = start.is_some_and(|span| entry.key_span.end <= span.start);
+        let is_read = ["}", ".", "["].iter().any(|end| {
+            let read = format!("${{{target}{end}");
+            self.source.text().contains(&read)
+        });
+        let place = place.filter(|_| is_later && !is_read);
+        let added = place.and_then(|place| self.first_field(*place, "when", &when));
+        let mut edits = field_edits(self.source, entry, "on_error", Some(json("continue")));
+        match added.filter(|_| !edits.is_empty()) {
+            Some(added) => edits.push(added),
+            None => edits.clear(),
+        }
+        edits
     }
 
     /// Reads fields that have another unit or another meaning than those of this dialect.

@@ -238,3 +238,18 @@ fn named_part(item: &Item) -> Option<ItemEntry> {
     };
     Some(field(name, kind, place))
 }
+
+/// The object that a list of names with values means, as JSON: `[{"name": "a", "value": "${b}"}]`.
+pub(super) fn named_values(item: &Item) -> Option<String> {
+    let items = item.as_list().filter(|items| !items.is_empty())?;
+    let fields = items.iter().map(|item| {
+        let value = match (item.get("value"), item.get("from")) {
+            (Some(value), _) => value.to_value(),
+            (None, Some(from)) => Value::text(format!("${{{}}}", from.as_text()?)),
+            (None, None) => return None,
+        };
+        Some((Arc::clone(item.get("name")?.as_text()?), value))
+    });
+    let json = Value::object(fields.collect::<Option<Vec<_>>>()?).to_json();
+    (json.len() < MAX_SHOWN && !json.contains('`')).then_some(json)
+}

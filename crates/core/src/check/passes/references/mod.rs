@@ -5,6 +5,7 @@ mod alternatives;
 mod comparisons;
 mod literals;
 mod outcomes;
+mod whole_outputs;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -164,7 +165,11 @@ impl ReadPass<'_> {
         if !self.has_fallback {
             seen::check(self.resolved, (&self.usage, *on), self.read, reporter);
             order::check_read(self.resolved, (&self.usage, *on), self.read, reporter);
-            order::check_output_read(self.resolved, (&self.usage, *on), self.read, reporter);
+            let reads = (self.resolved, (&self.usage, *on), self.read);
+            whole_outputs::check((reads.0, self.types), reads.1, reads.2, reporter);
+            if !order::check_presence(reads.0, reads.1, reads.2, reporter) {
+                order::check_output_read(reads.0, reads.1, reads.2, reporter);
+            }
         }
     }
 

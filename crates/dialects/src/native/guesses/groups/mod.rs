@@ -2,12 +2,14 @@
 
 mod control;
 mod otherwise;
+mod sequence;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 pub(super) use self::control::is_control;
 pub(super) use self::otherwise::has_alternative;
+pub(super) use self::sequence::sequence;
 use planwright_core::{Code, Diagnostic, Place, SourceText, TextEdit};
 
 use super::names::Names;
