@@ -299,8 +299,7 @@ impl<'a> TypeReader<'a> {
     }
 }
 
-/// Returns true if `unevaluatedProperties` excludes all fields that a schema does not describe, and no keyword applies
-/// another schema that may describe some.
+/// Returns true if `unevaluatedProperties` excludes undescribed fields, and no keyword applies another schema to the object.
 fn is_closed_by_unevaluated(fields: &Object) -> bool {
     let is_false = |value: &Value| matches!(value, Value::Bool(false));
     fields.get("unevaluatedProperties").is_some_and(is_false)

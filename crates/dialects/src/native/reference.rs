@@ -436,11 +436,8 @@ mod tests {
     #[test]
     fn what_is_written_is_read_again() {
         check(SlotKind::Vars, "user", Some("vars.user"));
-        check(
-            SlotKind::State,
-            "odd \"name\"",
-            Some(r#"state["odd \"name\""]"#),
-        );
+        let written = r#"state["odd \"name\""]"#;
+        check(SlotKind::State, "odd \"name\"", Some(written));
     }
 
     #[test]

@@ -21,53 +21,21 @@ const RETURNED: [&str; 19] = [
 const PARTS: [&str; 4] = ["first", "second", "third", "name"];
 
 /// Words that are not names of results: they decide whether, or how often, a call is made.
-const CONTROL: [&str; 46] = [
-    "if",
-    "else",
-    "elif",
-    "unless",
+const CONTROL: [&str; 40] = [
+    "if", "else", "elif", "unless", "when", "whenever", "while", "until", "for", "foreach", "each",
+    "loop", "repeat", "retry", "try", "except", "catch", "case", "default", "switch", "match",
+    "or", "not", "no", "never", "maybe", "perhaps", "optional", "fallback", "skip", "needed",
+    "required", "possible", "parallel", "order", "sequence", "true", "false", "null", "none",
+];
+
+/// Longer ones of them.
+const LONG_CONTROL: [&str; 6] = [
     "otherwise",
-    "when",
-    "whenever",
-    "while",
-    "until",
-    "for",
-    "foreach",
-    "each",
-    "loop",
-    "repeat",
-    "retry",
-    "try",
-    "except",
-    "catch",
-    "case",
-    "default",
-    "switch",
-    "match",
-    "or",
-    "not",
-    "no",
-    "never",
-    "maybe",
-    "perhaps",
-    "optional",
     "optionally",
     "alternatively",
     "alternative",
-    "fallback",
-    "skip",
-    "needed",
-    "required",
     "necessary",
     "appropriate",
-    "possible",
-    "parallel",
-    "order",
-    "sequence",
-    "true",
-    "false",
-    "null",
-    "none",
 ];
 
 /// Words that declare a name.
@@ -450,5 +418,6 @@ fn id(name: &str) -> Option<String> {
     let name = name.trim_matches(['`', '"', '\'', '$']);
     let is_id = name.starts_with(|c: char| c.is_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_alphanumeric() || c == '_');
-    (is_id && !is_in(name, &CONTROL)).then(|| name.to_owned())
+    let is_control = is_in(name, &CONTROL) || is_in(name, &LONG_CONTROL);
+    (is_id && !is_control).then(|| name.to_owned())
 }
