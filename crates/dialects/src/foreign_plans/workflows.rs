@@ -466,7 +466,6 @@ fn paths(text: &str) -> Vec<Range<usize>> {
         match (is_inside, quote) {
             (false, _) => is_inside = before == '$' && sign == '{',
             (true, Some(open)) if open == sign => quote = None,
-            (true, Some(_)) => {}
             (true, None) if sign == '}' => is_inside = false,
             (true, None) if matches!(sign, '"' | '\'') => quote = Some(sign),
             (true, None) if is_name(sign) || sign == '.' => match found.last_mut() {
@@ -474,7 +473,7 @@ fn paths(text: &str) -> Vec<Range<usize>> {
                 _ if sign != '.' => found.push(at..at + sign.len_utf8()),
                 _ => {}
             },
-            (true, None) => {}
+            (true, _) => {}
         }
         before = sign;
     }

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use planwright_core::ServerName;
 use planwright_engine::Durations;
 use planwright_engine::durations::{HALF_LIFE, LearnedDuration};
+use tokio::time::Instant;
 
 use crate::database::{QueryError, SqlSession, SqlStatement, SqlValue};
 use crate::error::StoreError;
