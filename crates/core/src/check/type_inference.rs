@@ -11,8 +11,8 @@ use super::resolved_plan::ResolvedPlan;
 use super::slot_writers::{OverlappingWriters, slot_keys};
 use crate::expression::typing::{TypeError, form_type};
 use crate::plan::{
-    Action, ForEach, Method, Node, NodeKind, OnError, Output, Read, Reference, Segment, SlotKind,
-    Source, Targets,
+    Action, Alternative, ForEach, Form, Method, Node, NodeKind, OnError, Output, Read, Reference,
+    Segment, SlotKind, Source, Targets,
 };
 use crate::schema::{Additional, ObjectType, PathLookup, Property, Type};
 use crate::{Hashing, Step};
@@ -23,6 +23,9 @@ const MAX_DEPTH: usize = 64;
 /// Maximum number of parts of an inferred type; larger types become [`Type::Any`]. A step may repeat the outputs of
 /// others many times.
 const MAX_PARTS: usize = 10_000;
+
+/// Maximum number of names in a row that are followed to the step which gives the output.
+const MAX_ALIASES: usize = 32;
 
 /// Maximum number of writers of a slot that are visited for each read without caching.
 const MAX_UNCACHED_WRITERS: usize = 32;
@@ -164,17 +167,40 @@ impl<'a> TypeInference<'a> {
         };
         let index = self.resolved.ids.get(id);
         let step = index.and_then(|index| self.resolved.step(*index));
-        let is_made = |step: &Step| {
-            let is_composite = matches!(
-                &step.action,
-                Action::Value(Node {
-                    kind: NodeKind::Object(_) | NodeKind::List(_) | NodeKind::Literal(_),
-                    ..
-                })
-            );
-            step.for_each.is_some() || is_composite
+        read.path.is_empty() && step.is_some_and(|step| self.is_made(step, MAX_ALIASES))
+    }
+
+    /// Returns true if no server gives the output of `step` itself: a loop, or a `value` that is more than another name for an output.
+    fn is_made(&self, step: &Step, aliases_left: usize) -> bool {
+        let Action::Value(node) = &step.action else {
+            return step.for_each.is_some();
         };
-        read.path.is_empty() && step.is_some_and(is_made)
+        let NodeKind::Reference(reference) = &node.kind else {
+            return step.for_each.is_some() || !matches!(node.kind, NodeKind::Text(_));
+        };
+        // The first value that is there is known only in the run.
+        let Form::First(alternatives) = &reference.form else {
+            return step.for_each.is_some();
+        };
+        let is_made = |alternative: &Alternative| match alternative {
+            Alternative::Literal(_) | Alternative::Expression(_) => true,
+            Alternative::Read(read) => match &read.source {
+                Source::Step(_) if !read.path.is_empty() => true,
+                Source::Step(id) => {
+                    let index = self.resolved.ids.get(id);
+                    let step = index.and_then(|index| self.resolved.step(*index));
+                    aliases_left > 0
+                        && step.is_some_and(|step| self.is_made(step, aliases_left - 1))
+                }
+                Source::Slot(kind) => *kind == SlotKind::Inputs,
+                Source::Result(_)
+                | Source::Item
+                | Source::Index
+                | Source::Last
+                | Source::ExternalValue(..) => true,
+            },
+        };
+        step.for_each.is_some() || alternatives.iter().all(is_made)
     }
 
     /// Returns the mistakes in the expressions of a reference. Its type is cached for the passes that follow.

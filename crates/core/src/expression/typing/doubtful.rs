@@ -4,7 +4,7 @@ use super::Typing;
 use super::error::{TypeError, TypeErrorKind};
 use crate::expression::function::BuiltinFunction;
 use crate::expression::operator::whole;
-use crate::expression::tree::Tree;
+use crate::expression::tree::{Accessor, Tree};
 use crate::schema::Type;
 use crate::{Severity, Value};
 
@@ -42,6 +42,10 @@ pub(super) fn takes_whole(function: &BuiltinFunction) -> bool {
     )
 }
 
+/// The doubt about a quotient that has no fraction if its numbers are whole.
+pub(crate) const MAY_DROP_FRACTION: &str =
+    "divides a sum by a size, which drops the fraction if the sum is a whole number";
+
 impl Typing<'_, '_> {
     /// Reports the quotient of two whole numbers, which has no fraction here, unless a whole number is intended.
     pub(super) fn check_quotient(&mut self, left: &Type, right: &Type) {
@@ -55,6 +59,16 @@ impl Typing<'_, '_> {
         }
         let help = "`double(a) / b` keeps the fraction, `int(a / b)` says that the whole number is intended";
         self.report_doubtful("divides whole numbers, which drops the fraction", help);
+    }
+
+    /// Reports the sum of a list of type `sum`, divided by a size: numbers of an answer may all be whole, whatever its schema says.
+    pub(super) fn check_mean(&mut self, sum: &Type, trees: [&Tree; 2]) {
+        let may_be_whole = may_be_integer(sum) && !is_integer(sum);
+        if self.errors.is_none() || self.takes_whole || !may_be_whole || !is_mean(trees) {
+            return;
+        }
+        let help = "`avg(list)` is the mean of a list, and `double(a) / b` keeps the fraction";
+        self.report_doubtful(MAY_DROP_FRACTION, help);
     }
 
     /// Reports a pattern for a time that has no conversion, so that it would be the result.
@@ -83,6 +97,43 @@ impl Typing<'_, '_> {
             help: Some(help.to_owned()),
         });
     }
+}
+
+/// Returns true if the quotient of `trees` is that of the sum and the size of a list as they stand in an answer, without a conversion.
+fn is_mean([sum, size]: [&Tree; 2]) -> bool {
+    let calls = |tree: &Tree, wanted: &str| match tree {
+        Tree::Call(function, arguments) => {
+            function.name == wanted && matches!(arguments.as_slice(), [list] if is_path(list))
+        }
+        Tree::Access(list, accessors) => match accessors.as_slice() {
+            [Accessor::Call(function, arguments)]
+            | [Accessor::Part(..), Accessor::Call(function, arguments)] => {
+                function.name == wanted && arguments.is_empty() && is_path(list)
+            }
+            _ => false,
+        },
+        _ => false,
+    };
+    calls(sum, "sum") && calls(size, "size")
+}
+
+/// Returns true if `tree` is a part of an output or of another value of the plan.
+fn is_path(tree: &Tree) -> bool {
+    match tree {
+        Tree::Read(_) | Tree::Bound(_) => true,
+        Tree::Access(list, accessors) => {
+            let is_part = |accessor: &Accessor| matches!(accessor, Accessor::Part(..));
+            is_path(list) && accessors.iter().all(is_part)
+        }
+        _ => false,
+    }
+}
+
+/// Returns true if some value of `shape` may be a whole number, as those of a `number` in a schema may.
+fn may_be_integer(shape: &Type) -> bool {
+    let members = shape.members();
+    let is_number = |member: &Type| matches!(member, Type::Number | Type::Integer | Type::Any);
+    members.iter().any(is_number)
 }
 
 /// Returns the whole number that is the only value of `shape`.

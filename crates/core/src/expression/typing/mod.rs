@@ -14,6 +14,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 pub(crate) use self::comparisons::ConstantComparison;
+pub(crate) use self::doubtful::MAY_DROP_FRACTION;
 use self::error::{
     BOOLEAN_HELP, condition_help, describe, end_of_path, is_known_value, list_fields, number_help,
     operator_help, single_read, tests_presence,
@@ -212,6 +213,9 @@ impl<'a, 'f> Typing<'a, 'f> {
             }
             Tree::Chain(first, rest) => {
                 let mut left = self.type_of(first);
+                if let [(BinaryOperator::Divide, size), ..] = rest.as_slice() {
+                    self.check_mean(&left, [first, size]);
+                }
                 for (operator, right) in rest {
                     let shape = self.type_of(right);
                     left = self.binary(*operator, &left, &shape, [first, right]);

@@ -199,6 +199,9 @@ pub(super) fn quotient(left: &Form, right: &Form) -> Form {
                 && form.text.contains('.'))
     };
     let is_whole = |form: &Form| form.text.parse::<u64>().is_ok();
+    if let Some(mean) = mean(&left.text, &right.text) {
+        return Form::value(mean, Kind::Decimal);
+    }
     let (first, second) = (left.within(Binding::Product), right.within(Binding::Prefix));
     let text = if is_decimal(&left) || is_decimal(&right) {
         format!("{first} / {second}")
@@ -210,6 +213,26 @@ pub(super) fn quotient(left: &Form, right: &Form) -> Form {
         format!("double({}) / {second}", left.text)
     };
     Form::new(text, Binding::Product, Kind::Decimal)
+}
+
+/// The mean of a list, whose sum is `left` and whose size is `right`.
+fn mean(left: &str, right: &str) -> Option<String> {
+    let method = |form: &str, name: &str| {
+        let list = form.strip_suffix(&format!(".{name}()"))?;
+        Some(list.to_owned())
+    };
+    let function = |form: &str, name: &str| {
+        let list = form.strip_prefix(name)?.strip_prefix('(')?;
+        let list = list.strip_suffix(')')?;
+        // The brackets are those of one call.
+        let is_one = !list.contains(')') || list.find('(') < list.find(')');
+        is_one.then(|| list.to_owned())
+    };
+    let of = |form: &str, name: &str| function(form, name).or_else(|| method(form, name));
+    let (summed, counted) = (of(left, "sum")?, of(right, "size")?);
+    let rest = summed.strip_prefix(&counted)?;
+    let has_same_items = rest.is_empty() || rest.starts_with("[*]") || rest.starts_with(".map(");
+    (has_same_items && !rest.contains(".filter(")).then(|| format!("avg({summed})"))
 }
 
 /// The quotient rounded down of Python, `left // right`.

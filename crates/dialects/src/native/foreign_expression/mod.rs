@@ -45,15 +45,34 @@ pub(super) fn translated(text: &str, patterns: &mut PatternBudget) -> Option<Tra
     if text.chars().count() > MAX_EXPRESSION_CHARS {
         return None;
     }
-    let (form, difference) = match shell_default(text) {
-        Some(form) => (form, None),
-        None => ForeignParser::new(&tokens::tokens(text)?).whole()?,
+    let (form, difference) = match (shell_default(text), with_digits(text)) {
+        (Some(form), _) => (form, None),
+        (None, Some((value, digits))) => {
+            let rounded = format!("round({value}, {digits})");
+            let form = ForeignParser::new(&tokens::tokens(&rounded)?).whole()?.0;
+            let difference = methods::difference("toFixed", 1);
+            (form, difference.filter(|_| digits > 0))
+        }
+        (None, None) => ForeignParser::new(&tokens::tokens(text)?).whole()?,
     };
     let is_shown = form != text.trim() && !form.contains(['`', '\n']);
     (is_shown && super::reference::is_readable(&form, patterns)).then_some(TranslatedForm {
         text: form,
         difference,
     })
+}
+
+/// The value and the number of digits of a formatted value of Python, `a.b:.1f`.
+fn with_digits(text: &str) -> Option<(&str, u32)> {
+    let (value, format) = text.trim().rsplit_once(':')?;
+    let digits = format
+        .trim()
+        .strip_prefix([',', '0'])
+        .unwrap_or(format.trim());
+    let digits = digits.strip_prefix('.')?.strip_suffix('f')?;
+    let is_value = !value.trim().is_empty() && !value.contains(['?', '\'', '"', '{', '[']);
+    let digits = digits.parse().ok().filter(|digits| *digits < 10)?;
+    is_value.then_some((value.trim(), digits))
 }
 
 /// The form of a default of a shell, `a.b:-none`.

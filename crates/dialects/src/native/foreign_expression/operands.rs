@@ -145,7 +145,12 @@ impl ForeignParser<'_> {
     /// The item or the part of `list` in brackets, after the opening one.
     fn index(&mut self, list: &Form) -> Option<Form> {
         let within = list.within(Binding::Value);
-        // `rows[].name` of jq and JMESPath
+        // `rows[].name` of jq and JMESPath, and the path of this dialect
+        let is_all = matches!(
+            self.tokens.get(self.at..self.at + 2),
+            Some([Token::Sign("*"), Token::Sign("]")])
+        );
+        self.at += usize::from(is_all);
         if self.takes("]") {
             return Some(Form::value(format!("{within}[*]"), Kind::Path));
         }

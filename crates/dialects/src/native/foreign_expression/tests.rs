@@ -136,6 +136,12 @@ fn operators() {
     check("sum([x for x in a.b])", "sum(a.b.map(x, x))");
     check("len(a.b) / 2", "size(a.b) / 2.0");
     check("len(a.b) / len(a.c)", "double(size(a.b)) / size(a.c)");
+    check("sum(a[*].n) / len(a)", "avg(a[*].n)");
+    check("sum(a.b[*].n) / len(a.b) * 100", "avg(a.b[*].n) * 100");
+    check("sum(x.n for x in a.b) / len(a.b)", "avg(a.b.map(x, x.n))");
+    check("sum(a.n) / len(b.n)", "double(sum(a.n)) / size(b.n)");
+    check("100 / sum(a.n) / len(a.n)", "100.0 / sum(a.n) / size(a.n)");
+    check("a.total:.0f", "math.round(a.total)");
     check("1 / len(a.b) / 2", "1.0 / size(a.b) / 2");
     check("len(a.b) / 2.5", "size(a.b) / 2.5");
     check("[n / 2 for n in a.b]", "a.b.map(n, n / 2.0)");
@@ -159,6 +165,7 @@ fn forms_with_a_difference() {
     differs("a.x or 'none'", "a.x ?? 'none'");
     differs("a.b?.map(x => x.n)", "a.b.map(x, x.n)");
     differs("a.x.toFixed(2)", "math.round(a.x * 100) / 100.0");
+    differs("a.mean:.1f", "math.round(a.mean * 10) / 10.0");
     differs("a.text.lstrip()", "a.text.trim()");
     differs("a.text.split()", "a.text.split(' ')");
     differs("f'{a.text.splitlines()}'", "string(a.text.split('\\n'))");

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use planwright_core::{Code, Diagnostic, Place, TextEdit, Value};
 
+use super::substitutes::{Rest, replaced_references};
 use super::texts::bare_name;
 use super::translation::quoted_length;
 use super::units::on_error_word;
@@ -160,17 +161,20 @@ impl Guesses<'_> {
                 Rest::OfFirst
             };
             let pairs = replaced_references(self.source.text(), id, &other, rest);
-            let replaced = match pairs.as_slice() {
-                [] => format!(
+            let replaced = match (pairs.as_deref(), rest) {
+                (Some([]), _) | (None, Rest::OfFirst) => format!(
                     "and `?? {other}` at the end of each reference to `{id}`, such as `${{{id} ?? {other}}}`"
                 ),
-                several => {
+                (None, Rest::OfBoth) => {
+                    format!("and `({id} ?? {other})` in place of `{id}` in each expression")
+                }
+                (Some(several), _) => {
                     let several = several.iter();
                     let several = several.map(|(from, to)| format!("`{to}` in place of `{from}`"));
                     format!("and {}", several.collect::<Vec<_>>().join(", "))
                 }
             };
-            read_instead.extend(pairs);
+            read_instead.extend(pairs.into_iter().flatten());
             let help =
                 format!("write `\"on_error\": \"continue\"` here, the step {shown}, {replaced}");
             let message = format!(
@@ -410,40 +414,6 @@ impl Guesses<'_> {
     }
 }
 
-/// The value in which the path of a reference is read as well, if the first one failed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Rest {
-    /// The substitute has the same fields.
-    OfBoth,
-    /// The substitute is read whole.
-    OfFirst,
-}
-
-/// The references to the step `id` in `text`, each with the one that reads `other` if the step failed. Empty if one of them is more than
-/// a path, or if there are many.
-fn replaced_references(text: &str, id: &str, other: &str, rest: Rest) -> Vec<(String, String)> {
-    let start = format!("${{{id}");
-    let mut found: Vec<(String, String)> = Vec::new();
-    for (at, _) in text.match_indices(&start) {
-        let inside = &text[at + start.len()..];
-        let path = inside.split('}').next().unwrap_or_default();
-        let is_path = |sign: char| sign.is_alphanumeric() || "_.[]".contains(sign);
-        // `${notes_2}` is another step.
-        if path.starts_with(|sign: char| sign.is_alphanumeric() || sign == '_') {
-            continue;
-        }
-        if !path.chars().all(is_path) || found.len() == MAX_SHOWN_REFERENCES {
-            return Vec::new();
-        }
-        let of_other = if rest == Rest::OfBoth { path } else { "" };
-        let written = format!("${{{id}{path}}}");
-        if !found.iter().any(|(known, _)| *known == written) {
-            found.push((written, format!("${{{id}{path} ?? {other}{of_other}}}")));
-        }
-    }
-    found
-}
-
 /// Writes the second text of each of `pairs` in place of the first one in the texts of `item`, so that they are read as they are meant.
 fn replace_texts(item: &mut Item, pairs: &[(String, String)], depth: usize) {
     if depth > MAX_REPLACED_DEPTH {
@@ -473,9 +443,6 @@ fn replace_texts(item: &mut Item, pairs: &[(String, String)], depth: usize) {
 
 /// The maximum depth of texts that are read with other references.
 const MAX_REPLACED_DEPTH: usize = 32;
-
-/// The maximum number of references in advice.
-const MAX_SHOWN_REFERENCES: usize = 6;
 
 fn item_tool(entries: &[ItemEntry]) -> Option<&Arc<str>> {
     get(entries, "tool").and_then(Item::as_text)

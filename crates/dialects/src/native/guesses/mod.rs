@@ -12,6 +12,7 @@ mod loops;
 mod names;
 mod positions;
 mod step;
+mod substitutes;
 mod texts;
 mod translation;
 mod units;

@@ -151,6 +151,20 @@ fn as_sum(
     })
 }
 
+/// The advice for the sum of a list that is divided by its size in the expression `text`.
+pub(super) fn mean_of_list(text: &str) -> Option<String> {
+    let (before, rest) = text.split_once("sum(")?;
+    let (list, rest) = rest.split_once(')')?;
+    let counted = rest.trim_start().strip_prefix('/')?.trim_start();
+    let (counted, after) = counted.strip_prefix("size(")?.split_once(')')?;
+    let items = list.strip_prefix(counted)?;
+    let is_function = !before.ends_with(|sign: char| sign.is_alphanumeric() || "_.".contains(sign));
+    let is_path = |sign: char| sign.is_alphanumeric() || "_.[*]".contains(sign);
+    let is_same = items.is_empty() || items.starts_with("[*]");
+    (is_function && is_same && list.chars().all(is_path))
+        .then(|| format!("write `{before}avg({list}){after}`"))
+}
+
 /// The advice for `', '.join(list)`, where the receiver is the separator as in Python.
 pub(super) fn joined_list(written: &str) -> Option<String> {
     const JOIN: &str = ".join(";

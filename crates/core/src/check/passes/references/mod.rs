@@ -12,7 +12,9 @@ use std::fmt;
 
 use self::comparisons::with_meant;
 pub(super) use self::literals::step_number;
-use self::literals::{joined_list, number_of_step, reference_in_text, step_path, text_condition};
+use self::literals::{
+    joined_list, mean_of_list, number_of_step, reference_in_text, step_path, text_condition,
+};
 use super::meant::{
     OUTPUT_FIELDS, any_item_advice, chain_advice, default_advice, shell_advice, time_advice,
 };
@@ -22,11 +24,10 @@ use crate::check::reporter::Reporter;
 use crate::check::resolved_plan::{LoopScope, ReferenceUse, ResolvedPlan};
 use crate::check::type_inference::{ReadTarget, TypeInference};
 use crate::expression::print_path;
-use crate::expression::typing::DEFAULT_HELP;
-use crate::expression::typing::{TypeError, TypeErrorKind};
+use crate::expression::typing::{DEFAULT_HELP, MAY_DROP_FRACTION, TypeError, TypeErrorKind};
 use crate::plan::{
-    Alternative, Form, Missing, Node, NodeKind, Ordering, Read, Segment, SelfReference, SlotKind,
-    Source, Undo,
+    Action, Alternative, Form, Missing, Node, NodeKind, Ordering, Read, Segment, SelfReference,
+    SlotKind, Source, Undo,
 };
 use crate::schema::{Compatibility, KnownFields, PathLookup, Type};
 use crate::{Code, Diagnostic, Severity, Step, StepId};
@@ -365,6 +366,8 @@ impl ReadPass<'_> {
         let is_meant = match &**word {
             "output" | "outputs" => true,
             "content" => matches!(rest, [Segment::Index(_), Segment::Key(key)] if &**key == "text"),
+            // An answer that is JSON may have a `result` with parts, and a list of them.
+            "result" if rest.is_empty() && !is_seen && self.is_single_call(id) => true,
             word => OUTPUT_FIELDS.contains(&word) && text.contains("${steps."),
         };
         if !is_meant || self.has_fallback || reporter.count_if_full(Severity::Warning) {
@@ -382,6 +385,19 @@ impl ReadPass<'_> {
         let path = step_path(id.as_str());
         let help = format!("the name of a step is its output: write `${{{path}{rest}}}`");
         reporter.push(diagnostic.help(help));
+    }
+
+    /// Returns true if the step `id` is one call, and this read is not the list of a loop.
+    fn is_single_call(&self, id: &StepId) -> bool {
+        let step = self.resolved.ids.get(id);
+        let step = step.and_then(|index| self.resolved.step(*index));
+        let is_call = step
+            .is_some_and(|step| matches!(step.action, Action::Tool(_)) && step.for_each.is_none());
+        let over = self.usage.step.and_then(|(_, step)| step.for_each.as_ref());
+        let is_list = over.is_some_and(|over| {
+            matches!(&over.over.kind, NodeKind::Reference(list) if std::ptr::eq(list, self.usage.reference))
+        });
+        is_call && !is_list && !self.is_own()
     }
 
     fn impossible_path(
@@ -582,6 +598,7 @@ fn report(problem: TypeError, meant: &str, usage: &ReferenceUse<'_>, reporter: &
     let problem_help = problem.help.as_deref().unwrap_or_default();
     let is_truth = diagnostic.message.contains("`?` needs true or false");
     let is_join = diagnostic.message.contains("`join` does not work on");
+    let is_mean = diagnostic.message.ends_with(MAY_DROP_FRACTION);
     let has_size = problem_help.contains("`size(…)` counts");
     diagnostic.help = default_advice(&text)
         .filter(|_| is_default)
@@ -591,6 +608,7 @@ fn report(problem: TypeError, meant: &str, usage: &ReferenceUse<'_>, reporter: &
         .or_else(|| truth_of_value(&text).filter(|_| is_truth))
         .or_else(|| negated_value(&text, &diagnostic.message))
         .or_else(|| joined_list(&text).filter(|_| is_join))
+        .or_else(|| mean_of_list(&text).filter(|_| is_mean))
         .or(diagnostic.help)
         .or(problem.help);
     reporter.push(diagnostic);

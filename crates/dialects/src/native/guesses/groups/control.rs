@@ -745,10 +745,13 @@ fn computed(item: &Item, entries: &[ItemEntry], kind: Kind) -> Option<Item> {
     };
     let (name, value) = match kind {
         Kind::Values => ("value", find(entries, VALUES)?.item.kind.clone()),
-        Kind::Expression => (
-            "value",
-            text(format!("${{{}}}", of_text(find(entries, CODE)?)?)),
-        ),
+        Kind::Expression => {
+            let code = find(entries, CODE)?;
+            match &code.item.kind {
+                ItemKind::Object(_) => ("value", code.item.kind.clone()),
+                _ => ("value", text(format!("${{{}}}", of_text(code)?))),
+            }
+        }
         Kind::Filter => {
             let list = of_text(find(entries, LISTS)?)?;
             let condition = of_text(find(entries, CONDITIONS)?)?;
