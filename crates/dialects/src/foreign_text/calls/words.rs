@@ -196,8 +196,10 @@ pub(super) fn without_label(line: &str) -> &str {
 }
 
 /// The objects of programs whose methods are tools.
-const CLIENTS: [&str; 12] = [
+const CLIENTS: [&str; 14] = [
     "activities",
+    "default_api",
+    "functions",
     "tools",
     "tool",
     "client",

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use planwright_core::Value;
 
 use super::activities::{ACTIVITIES, OPTION, activity_option, operator_option};
+use super::data::without_classes;
 use super::graphs::STATE;
 use super::names::{
     FUNCTIONS, OF_ALL, RESERVED, TIME_FUNCTIONS, bracketed_names, only_reads, referenced_names,
@@ -271,13 +272,28 @@ impl Builder {
         name: Option<&str>,
     ) -> Option<String> {
         let (tool, arguments) = self.tool(function, arguments)?;
-        let mut fields: Vec<(Arc<str>, Value)> = Vec::new();
-        let mut positional = Vec::new();
-        let mut options = Vec::new();
         let is_activity = function
             .dotted()
             .last()
             .is_some_and(|last| ACTIVITIES.contains(last));
+        // The options of an activity are calls of classes, too.
+        let is_object = |argument: &ProgramArgument| {
+            let name = argument.name.as_deref().unwrap_or_default();
+            !is_activity && !name.starts_with(OPTION)
+        };
+        let arguments: Vec<ProgramArgument> = arguments
+            .iter()
+            .map(|argument| {
+                let written = is_object(argument).then(|| without_classes(&argument.value, &tool));
+                ProgramArgument {
+                    name: argument.name.clone(),
+                    value: written.flatten().unwrap_or_else(|| argument.value.clone()),
+                }
+            })
+            .collect();
+        let mut fields: Vec<(Arc<str>, Value)> = Vec::new();
+        let mut positional = Vec::new();
+        let mut options = Vec::new();
         let own: Vec<&ProgramArgument> = arguments
             .iter()
             .filter(|argument| !is_activity || argument.name.is_none())

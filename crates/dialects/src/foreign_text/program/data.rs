@@ -6,7 +6,9 @@ use std::sync::Arc;
 use planwright_core::Value;
 
 use super::graphs::is_use;
-use super::syntax::{Expression, Statement};
+use super::names::{FUNCTIONS, RESERVED, only_reads, writes};
+use super::syntax::{Comprehension, Expression, ProgramArgument, Statement};
+use crate::foreign_text::calls::without_client;
 
 /// The fields that hold the steps of a plan.
 const STEPS: [&str; 5] = ["steps", "tasks", "plan", "nodes", "actions"];
@@ -237,4 +239,104 @@ impl Data {
             _ => None,
         }
     }
+}
+
+/// `value`, an argument of `tool`, with objects in place of the calls of classes; `None` if it has no such call.
+pub(super) fn without_classes(value: &Expression, tool: &str) -> Option<Expression> {
+    let list = |items: &[Expression]| {
+        let written: Vec<_> = items
+            .iter()
+            .map(|item| without_classes(item, tool))
+            .collect();
+        written.iter().any(Option::is_some).then(|| {
+            let pairs = written.into_iter().zip(items);
+            let items = pairs.map(|(written, item)| written.unwrap_or_else(|| item.clone()));
+            items.collect::<Vec<_>>()
+        })
+    };
+    match value {
+        Expression::Call(function, arguments) if is_class(function, arguments, tool) => {
+            let fields = arguments.iter().map(|argument| {
+                let field = without_classes(&argument.value, tool);
+                let field = field.unwrap_or_else(|| argument.value.clone());
+                Some((argument.name.clone()?, field))
+            });
+            Some(Expression::Object(fields.collect::<Option<_>>()?))
+        }
+        Expression::List(items) => Some(Expression::List(list(items)?)),
+        Expression::Object(fields) => {
+            let (keys, fields): (Vec<_>, Vec<_>) = fields.iter().cloned().unzip();
+            let fields = list(&fields)?;
+            Some(Expression::Object(keys.into_iter().zip(fields).collect()))
+        }
+        Expression::Choice(condition, then, other) => {
+            let [then, other] =
+                <[Expression; 2]>::try_from(list(&[(**then).clone(), (**other).clone()])?).ok()?;
+            Some(Expression::Choice(
+                condition.clone(),
+                then.into(),
+                other.into(),
+            ))
+        }
+        Expression::Comprehension(of) => {
+            let value = without_classes(&of.value, tool)?;
+            let of = Comprehension {
+                value,
+                ..(**of).clone()
+            };
+            Some(Expression::Comprehension(of.into()))
+        }
+        _ => None,
+    }
+}
+
+/// Returns true if a call of `function` inside the arguments of `tool` is an object: all of its arguments have names, and it is called
+/// as classes are, not as tools.
+fn is_class(function: &Expression, arguments: &[ProgramArgument], tool: &str) -> bool {
+    let written = function.dotted().join(".");
+    let is_of_language = written
+        .split('.')
+        .next()
+        .is_some_and(|first| RESERVED.contains(&first) || FUNCTIONS.contains(&first));
+    let name = last_part(without_client(&written));
+    let tool = last_part(tool);
+    if is_of_language
+        || arguments.is_empty()
+        || arguments.iter().any(|argument| argument.name.is_none())
+        || !name.starts_with(char::is_uppercase)
+        || tool.starts_with(char::is_uppercase)
+    {
+        return false;
+    }
+    // The declarations that models get call the objects of `create_entities` `CreateEntitiesEntities`.
+    let is_declared = name
+        .strip_prefix(&*camel_case(tool))
+        .is_some_and(|rest| rest.starts_with(char::is_uppercase));
+    let mut first = name.chars();
+    let lower = first
+        .next()
+        .map_or_else(String::new, |sign| sign.to_lowercase().collect());
+    let in_lower_case = lower + first.as_str();
+    // `ReadFile(path=…)` may be a tool of another server.
+    is_declared || !(only_reads(&in_lower_case) || writes(&in_lower_case))
+}
+
+fn last_part(name: &str) -> &str {
+    name.rsplit('.').next().unwrap_or(name)
+}
+
+/// `create_entities` as `CreateEntities`.
+fn camel_case(name: &str) -> String {
+    let words = name.split(['_', '-']).filter(|word| !word.is_empty());
+    words
+        .map(|word| {
+            let mut signs = word.chars();
+            let first: String = signs
+                .next()
+                .into_iter()
+                .flat_map(char::to_uppercase)
+                .collect();
+            first + signs.as_str()
+        })
+        .collect()
 }

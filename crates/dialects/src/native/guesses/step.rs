@@ -98,6 +98,7 @@ impl Guesses<'_> {
         self.loop_item(entries);
         self.loop_list(entries);
         self.arguments(entries);
+        self.loops_in_arguments(entries);
         numbers_as_ids(entries);
     }
 

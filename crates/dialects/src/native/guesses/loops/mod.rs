@@ -1,6 +1,7 @@
 //! Guesses of loops: their lists, the names of their items, and conditions on these.
 
 mod lists;
+mod parts;
 
 use planwright_core::{Code, Diagnostic, TextEdit};
 
