@@ -64,7 +64,7 @@ impl Guesses<'_> {
             add_inherited(&mut waits, &before);
             let fields = item.as_object().unwrap_or_default();
             let tool = get(fields, "tool").and_then(Item::as_text);
-            if tool.is_none_or(only_reads) {
+            if tool.is_none_or(|tool| only_reads(tool)) {
                 before.push(waits);
                 continue;
             }
