@@ -25,6 +25,10 @@ pub(super) fn replaced_references(
         let Some((inside, _)) = part.split_once('}') else {
             continue;
         };
+        // Most references of a long text read other steps.
+        if !inside.contains(id) {
+            continue;
+        }
         let places = places_of(inside, id);
         if places.is_empty() {
             continue;

@@ -110,6 +110,7 @@ fn kind(entries: &[ItemEntry]) -> Option<Kind> {
         return None;
     }
     let has_any = |words: &str| find(entries, words).is_some();
+    let is_object = |word: &str| get(entries, word).is_some_and(|item| item.as_object().is_some());
     Some(match &*mark {
         "approval" | "humanapproval" | "manualapproval" | "confirm" | "confirmation" | "human"
         | "humaninput" | "humanreview" | "review" | "gate" | "waitforapproval" | "askuser"
@@ -134,12 +135,8 @@ fn kind(entries: &[ItemEntry]) -> Option<Kind> {
         {
             Kind::Prompt
         }
-        "" if entries
-            .iter()
-            .any(|entry| &*entry.key == "set" && entry.item.as_object().is_some()) =>
-        {
-            Kind::Values
-        }
+        "" if is_object("set") => Kind::Values,
+        "" if is_object("expression") => Kind::Expression,
         "" if has_any("waitforapproval requireapproval requiresapproval approval")
             && !has(entries, "value")
             && !entries.iter().any(|entry| has_steps(&entry.item)) =>
