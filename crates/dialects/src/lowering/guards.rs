@@ -29,7 +29,12 @@ pub(crate) fn advice(rest: &str) -> Option<String> {
                     "write {field} after the `)` of the call, and the other call on its own line: {}",
                     line_unless(condition, other)
                 ),
-                None => format!("write the condition after the `)` of the call: {field}"),
+                None => match lone_name(condition) {
+                    Some(name) => format!(
+                        "write the condition after the `)` of the call: `{{\"when\": ${{results.{name}.success}}}}` if it is made after the success of `{name}`, or {field} if `{name}` is true or false"
+                    ),
+                    None => format!("write the condition after the `)` of the call: {field}"),
+                },
             })
         }
         "unless" => Some(format!(
@@ -53,6 +58,19 @@ pub(crate) fn advice(rest: &str) -> Option<String> {
         "and" | "&&" | "or" | "||" => Some(UNCLEAR.to_owned()),
         _ => None,
     }
+}
+
+/// The name that is all of `condition`: that of a step, whose output is seldom true or false.
+fn lone_name(condition: &str) -> Option<&str> {
+    let name = condition
+        .trim()
+        .trim_matches(['$', '{', '}', '(', ')', ' ']);
+    let is_name = name.starts_with(|sign: char| sign.is_alphabetic() || sign == '_')
+        && name
+            .chars()
+            .all(|sign| sign.is_alphanumeric() || sign == '_')
+        && !matches!(name, "true" | "false" | "True" | "False" | "item" | "index");
+    is_name.then_some(name)
 }
 
 /// The advice about `value`, the right side of an assignment, in which a call depends on the text before or after it.
@@ -216,6 +234,10 @@ mod tests {
         };
         check("if t[\"ok\"] else None", "`{\"when\": ${t.ok}}`");
         check("if t.ok", "`{\"when\": ${t.ok}}`");
+        check(
+            "if t",
+            "`{\"when\": ${results.t.success}}` if it is made after the success of `t`, or `{\"when\": ${t}}` if",
+        );
         check("if (t.n > 5)", "`{\"when\": ${t.n > 5}}`");
         check(
             "if t.ok else s.g(x=1)",

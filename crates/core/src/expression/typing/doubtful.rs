@@ -58,7 +58,8 @@ impl Typing<'_, '_> {
             return;
         }
         let help = "`double(a) / b` keeps the fraction, `int(a / b)` says that the whole number is intended";
-        self.report_doubtful("divides whole numbers, which drops the fraction", help);
+        let reason = "divides whole numbers, which drops the fraction";
+        self.report_doubtful(Severity::Warning, reason, help);
     }
 
     /// Reports the sum of a list of type `sum`, divided by a size: numbers of an answer may all be whole, whatever its schema says.
@@ -82,17 +83,24 @@ impl Typing<'_, '_> {
         if pattern.contains('%') {
             return;
         }
-        let help = match conversions(pattern) {
-            Some(conversions) => format!("write the pattern as `{conversions}`"),
-            None => "the parts of a pattern begin with `%`, as in `%Y-%m-%d`".to_owned(),
+        // Without other letters, the pattern is certainly one of another language.
+        let (severity, help) = match conversions(pattern) {
+            Some(conversions) => (
+                Severity::Error,
+                format!("write the pattern as `{conversions}`"),
+            ),
+            None => (
+                Severity::Warning,
+                "the parts of a pattern begin with `%`, as in `%Y-%m-%d`".to_owned(),
+            ),
         };
         let reason = format!("gives the text `{pattern}` for each time, as the pattern has no `%`");
-        self.report_doubtful(&reason, &help);
+        self.report_doubtful(severity, &reason, &help);
     }
 
-    fn report_doubtful(&mut self, reason: &str, help: &str) {
+    fn report_doubtful(&mut self, severity: Severity, reason: &str, help: &str) {
         self.report(TypeError {
-            severity: Severity::Warning,
+            severity,
             kind: TypeErrorKind::Doubtful(reason.to_owned()),
             help: Some(help.to_owned()),
         });

@@ -24,6 +24,7 @@ use std::sync::Arc;
 
 use planwright_core::{Code, Diagnostic, Place, SourceText, Span, TextEdit, Value};
 
+use self::loops::{MAX_DEPTH, has_loop};
 use self::names::{DollarName, Names};
 use self::step::may_have_loose_arguments;
 pub(crate) use self::texts::{
@@ -160,7 +161,7 @@ fn are_plain(steps: &Item) -> bool {
             "tool" => !text.ends_with(')'),
             key => matches!(key, "id" | "title" | "note"),
         },
-        ItemKind::Object(_) => &*entry.key == "args",
+        ItemKind::Object(_) => &*entry.key == "args" && !has_loop(&entry.item, MAX_DEPTH),
         ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) | ItemKind::List(_) => false,
     };
     let are_plain = |entries: &[ItemEntry]| {

@@ -1,4 +1,4 @@
-//! The expression to write in place of one with a comparison whose result is always the same.
+//! The expression to write in place of one with a comparison whose result is always the same, or with a pattern of another language.
 
 use crate::Value;
 use crate::expression::typing::ConstantComparison;
@@ -34,6 +34,20 @@ pub(super) fn with_meant(text: &str, comparison: &ConstantComparison) -> Option<
         }
     }
     (meant != text).then_some(meant)
+}
+
+/// The advice to write the expression `text` with the pattern of `help` in place of the one that `message` names.
+pub(super) fn with_pattern(text: &str, message: &str, help: &str) -> Option<String> {
+    let meant = help
+        .strip_prefix("write the pattern as `")?
+        .strip_suffix('`')?;
+    let (_, pattern) = message.rsplit_once("gives the text `")?;
+    let (pattern, _) = pattern.rsplit_once("` for each time")?;
+    let (at, written) = only_place(text, &Value::text(pattern))?;
+    let quote = written.chars().next()?;
+    let is_shown = !text.contains(['`', '\n']);
+    let (before, after) = (text.get(..at)?, text.get(at + written.len()..)?);
+    is_shown.then(|| format!("write `{before}{quote}{meant}{quote}{after}`"))
 }
 
 /// The place where `literal` is written in `text`, if there is only one, with its form there.

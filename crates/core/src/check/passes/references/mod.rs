@@ -10,7 +10,7 @@ mod whole_outputs;
 use std::borrow::Cow;
 use std::fmt;
 
-use self::comparisons::with_meant;
+use self::comparisons::{with_meant, with_pattern};
 pub(super) use self::literals::step_number;
 use self::literals::{
     joined_list, mean_of_list, number_of_step, reference_in_text, step_path, text_condition,
@@ -609,6 +609,7 @@ fn report(problem: TypeError, meant: &str, usage: &ReferenceUse<'_>, reporter: &
         .or_else(|| negated_value(&text, &diagnostic.message))
         .or_else(|| joined_list(&text).filter(|_| is_join))
         .or_else(|| mean_of_list(&text).filter(|_| is_mean))
+        .or_else(|| with_pattern(&usage.reference.text, &diagnostic.message, problem_help))
         .or(diagnostic.help)
         .or(problem.help);
     reporter.push(diagnostic);

@@ -3,6 +3,8 @@
 mod lists;
 mod parts;
 
+pub(super) use self::parts::{MAX_DEPTH, has_loop};
+
 use planwright_core::{Code, Diagnostic, TextEdit};
 
 use super::step::may_have_loose_arguments;

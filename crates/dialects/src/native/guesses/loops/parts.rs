@@ -30,7 +30,7 @@ const VALUES: [&str; 11] = [
 ];
 
 /// The maximum depth of arguments.
-const MAX_DEPTH: usize = 8;
+pub(in crate::native::guesses) const MAX_DEPTH: usize = 8;
 
 impl Guesses<'_> {
     /// Reads loops inside of the arguments of a step that is no loop itself.
@@ -77,6 +77,20 @@ impl Guesses<'_> {
             }
             ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) | ItemKind::Text(_) => {}
         }
+    }
+}
+
+/// Returns true if there is a loop in `item`, down to `depth`.
+pub(in crate::native::guesses) fn has_loop(item: &Item, depth: usize) -> bool {
+    let Some(depth) = depth.checked_sub(1) else {
+        return false;
+    };
+    match &item.kind {
+        ItemKind::List(items) => items.iter().any(|item| has_loop(item, depth)),
+        ItemKind::Object(fields) => {
+            mapped(item).is_some() || fields.iter().any(|field| has_loop(&field.item, depth))
+        }
+        ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) | ItemKind::Text(_) => false,
     }
 }
 
