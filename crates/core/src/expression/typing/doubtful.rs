@@ -69,7 +69,7 @@ impl Typing<'_, '_> {
             return;
         }
         let help = "`avg(list)` is the mean of a list, and `double(a) / b` keeps the fraction";
-        self.report_doubtful(MAY_DROP_FRACTION, help);
+        self.report_doubtful(Severity::Warning, MAY_DROP_FRACTION, help);
     }
 
     /// Reports a pattern for a time that has no conversion, so that it would be the result.
