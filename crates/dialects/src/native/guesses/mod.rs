@@ -12,7 +12,6 @@ mod loops;
 mod names;
 mod positions;
 mod step;
-mod substitutes;
 mod texts;
 mod translation;
 mod units;

@@ -1,11 +1,13 @@
 //! Guesses of calls: as objects, by the name of their tool, with their server, and those for failures.
 
+mod substitutes;
+
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use planwright_core::{Code, Diagnostic, Place, TextEdit, Value};
 
-use super::substitutes::{Rest, replaced_references};
+use self::substitutes::{Rest, replaced_references};
 use super::texts::bare_name;
 use super::translation::quoted_length;
 use super::units::on_error_word;
