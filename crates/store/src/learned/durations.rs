@@ -25,7 +25,7 @@ impl Store {
         self.read(read_durations)
     }
 
-    /// Returns the learned durations of calls for a new run, as they were at most [`RECENT`] ago: they only affect the order of its steps, so
+    /// Returns the learned durations of calls for a new run, as they were at most a tenth of a second ago: they only affect the order of its steps, so
     /// runs that begin together share a read.
     ///
     /// # Errors
